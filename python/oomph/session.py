@@ -1,0 +1,73 @@
+"""What this try was asked to do: the session directory and its config.json, read when first needed."""
+
+import os
+
+from oomph import plain
+
+# `import json` costs more than the rest of our start together, so the config is read on first use.
+
+
+class Session:
+    """One try, as seen from one process."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self._config: dict | None = None
+
+    @property
+    def config(self) -> dict:
+        if self._config is None:
+            import json
+
+            with plain.open(os.path.join(self.directory, "config.json"), encoding="utf-8") as file:
+                self._config = json.load(file)
+        return self._config
+
+    @property
+    def gpu(self) -> dict:
+        return self.config.get("gpu") or {}
+
+    @property
+    def steps(self) -> int | None:
+        """Stop after this many optimizer steps; None: when the peak has settled."""
+        return self.config.get("steps")
+
+    @property
+    def full(self) -> bool:
+        return bool(self.config.get("full"))
+
+    @property
+    def time_limit_s(self) -> float | None:
+        return self.config.get("time_limit_s")
+
+    @property
+    def keep_files(self) -> bool:
+        return bool(self.config.get("keep_files"))
+
+    @property
+    def save(self) -> str | None:
+        """Where to keep PyTorch's memory snapshot; the ranks after the first get their number appended."""
+        path = self.config.get("save")
+        return f"{path}.rank{rank()}" if path and rank() else path
+
+
+def rank() -> int | None:
+    return _number("RANK")
+
+
+def world() -> int | None:
+    return _number("WORLD_SIZE")
+
+
+def local_ranks() -> list[int]:
+    """The ranks that run on this machine (torchrun numbers them node by node)."""
+    own, local, count = _number("RANK"), _number("LOCAL_RANK"), _number("LOCAL_WORLD_SIZE")
+    if own is None or local is None or count is None:
+        return []
+    first = own - local
+    return list(range(first, first + count))
+
+
+def _number(name: str) -> int | None:
+    text = os.environ.get(name, "")
+    return int(text) if text.isdigit() else None

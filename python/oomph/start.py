@@ -1,0 +1,196 @@
+"""Start: what happens in every Python process of a try before the script, and after the modules that we wait for.
+
+Before the script only hooks are set: the import of this file has to be cheap, as it also runs in processes that have
+nothing to do with training. The rest is imported when torch is, or when something goes wrong.
+"""
+
+import atexit
+import os
+import sys
+import time
+
+from oomph import events
+from oomph.session import Session
+
+# Processes that serve the script's tools. They do not train, and their files are caches that must stay.
+_HELPERS = ("multiprocessing.resource_tracker", "_inductor/compile_worker", "torch._inductor.compile_worker")
+_HELPER_MODULES = ("pip", "ensurepip", "venv")
+
+_session: Session | None = None
+_process = None
+_began = 0.0
+
+
+def begin() -> None:
+    """Called by sitecustomize."""
+    global _session, _began
+    if is_helper(sys.orig_argv):
+        return
+    _began = time.time()
+    _session = Session(os.environ["OOMPH_SESSION"])
+    events.open_in(_session.directory)
+    if os.environ.get("OOMPH_TWIN"):
+        events.mute()  # a child of the twin is as silent as the twin
+    _install_excepthook()
+    atexit.register(_at_exit)
+    sys.meta_path.insert(0, After(_callbacks()))
+    _optional("offline", lambda offline: offline.install())
+    _optional("files", lambda files: files.install(_session, events))
+
+
+def process():
+    """The parts of this process, made when first needed."""
+    global _process
+    if _process is None:
+        from oomph.process import Process
+
+        _process = Process(_session, _began, spawned="--multiprocessing-fork" in sys.orig_argv)
+    return _process
+
+
+def is_helper(argv: list[str]) -> bool:
+    words = argv[1:8]
+    if any(mark in word for word in words for mark in _HELPERS):
+        return True
+    if "-m" in words[:-1] and words[words.index("-m") + 1] in _HELPER_MODULES:
+        return True
+    return bool(words) and os.path.basename(words[0]) in ("pip", "pip3")
+
+
+def after_torch(torch) -> None:
+    """Hook what we watch of torch; each part on its own, so that one that fails leaves the others."""
+    from oomph import card, peaks, steps
+    from oomph.guard import guarded
+
+    parts = process()
+    parts.torch = torch
+    if not parts.spawned:
+        guarded(parts.hello)()
+    guarded(peaks.watch)(torch)
+    guarded(steps.watch)(torch, parts.steps)
+    guarded(card.watch)(torch, parts)
+    guarded(_install_thread_hook)()
+    guarded(_shorten_loaders)(torch)
+    if not parts.spawned:
+        guarded(parts.limit.start)()
+    _optional("twin", lambda twin: twin.watch(torch))
+
+
+def after_trainer(module) -> None:
+    if _session is not None and _session.full:
+        from oomph import trainers
+
+        trainers.BY_MODULE[module.__name__](module)
+
+
+_OWN = {
+    "torch": after_torch,
+    "transformers.trainer": after_trainer,
+    "pytorch_lightning.trainer.trainer": after_trainer,
+    "lightning.pytorch.trainer.trainer": after_trainer,
+    "accelerate.accelerator": after_trainer,
+}
+_SLOW = ("torch", "transformers", "pytorch_lightning", "lightning")
+
+
+def _callbacks() -> dict[str, tuple]:
+    """Module name -> what to call once it is imported, in this order."""
+    found = {name: (callback,) for name, callback in _OWN.items()} | {name: () for name in _SLOW if name not in _OWN}
+    _optional("after", lambda after: [found.update({name: (*found.get(name, ()), after.run)}) for name in after.PARTS])
+    return found
+
+
+class After:
+    """A finder that finds nothing itself: it lets the others find, and calls back once the module has run."""
+
+    def __init__(self, callbacks: dict) -> None:
+        self.callbacks = dict(callbacks)
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.callbacks:
+            return None
+        spec = self._found_by_others(name, path, target)
+        # A loader that is a class (of built-in modules) loads others too, and cannot be watched for one.
+        if spec is None or not hasattr(spec.loader, "exec_module") or isinstance(spec.loader, type):
+            return spec
+        callbacks = self.callbacks.pop(name)
+        if name in _SLOW:
+            events.progress("importing", name)
+        self._call_after(spec.loader, name, callbacks)
+        return spec
+
+    def _found_by_others(self, name, path, target):
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+    def _call_after(self, loader, name: str, callbacks: tuple) -> None:
+        """The loader stays the one it is, as others ask it for source and resources; only this one call is watched."""
+        run = loader.exec_module
+
+        def exec_module(module):
+            del loader.exec_module
+            try:
+                run(module)
+            except BaseException:
+                self.callbacks[name] = callbacks  # the script may import it again
+                raise
+            for callback in callbacks:
+                _guarded(callback, sys.modules.get(name, module))
+
+        loader.exec_module = exec_module
+
+
+def _guarded(call, *args) -> None:
+    from oomph.guard import guarded
+
+    guarded(call)(*args)
+
+
+def _optional(name: str, use) -> None:
+    """Use a module of this package that an installation may lack."""
+    try:
+        module = __import__(f"oomph.{name}", fromlist=[name])
+    except ImportError:
+        return
+    _guarded(use, module)
+
+
+def _install_excepthook() -> None:
+    following = sys.excepthook
+
+    def excepthook(kind, error, trace):
+        if error is not None:
+            _guarded(lambda: process().errors.tell(error))
+        following(kind, error, error.__traceback__ if error is not None else trace)
+
+    sys.excepthook = excepthook
+
+
+def _install_thread_hook() -> None:
+    import threading
+
+    following = threading.excepthook
+
+    def excepthook(args):
+        process().errors.tell_of_thread(args.exc_value)
+        following(args)
+
+    threading.excepthook = excepthook
+
+
+def _shorten_loaders(torch) -> None:
+    if _session is not None and _session.full:
+        from oomph import loaders
+
+        loaders.shorten(torch.utils.data.DataLoader, process().steps)
+
+
+def _at_exit() -> None:
+    """Without torch and without an error there is nothing to tell."""
+    if _process is not None or getattr(sys, "last_value", None) is not None:
+        _guarded(lambda: process().at_exit())
