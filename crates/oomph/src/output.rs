@@ -1,0 +1,39 @@
+//! Where answers and complaints go: answers to stdout, everything else to stderr.
+
+use std::error::Error as _;
+use std::io::{self, IsTerminal, Write};
+
+use crate::error::Error;
+
+/// Writes the answer. A reader that has seen enough and left is not an error.
+pub fn answer(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// `error: …`, its causes, and the next step.
+pub fn complain(error: &Error) {
+    let mut text = format!("{}: {error}\n", paint("error", RED));
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!("  caused by: {inner}\n"));
+        cause = inner.source();
+    }
+    if let Some(hint) = error.hint() {
+        text.push_str(&format!("{}: {hint}\n", paint("hint", BLUE)));
+    }
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+const RED: &str = "1;31";
+const BLUE: &str = "1;34";
+
+fn paint(word: &str, colour: &str) -> String {
+    if stderr_takes_colour() { format!("\x1b[{colour}m{word}\x1b[0m") } else { word.to_owned() }
+}
+
+fn stderr_takes_colour() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !refused && !dumb && io::stderr().is_terminal()
+}
