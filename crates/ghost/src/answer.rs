@@ -61,6 +61,21 @@ macro_rules! needs_nothing {
     };
 }
 
+/// Functions that share memory between processes or devices: there is none to share, and they say so
+/// rather than pretend. The code before the arrow is what each returns.
+#[macro_export]
+macro_rules! refuse_sharing {
+    ($code:expr => $($name:ident)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name() -> i32 {
+                $crate::notes::note(concat!(stringify!($name), ": a ghost's memory cannot be shared between processes"));
+                $code
+            }
+        )*
+    };
+}
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A value that is never null and never given twice, for the opaque handles of C APIs.

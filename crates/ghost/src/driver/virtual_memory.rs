@@ -151,20 +151,7 @@ pub unsafe extern "C" fn cuMemGetAllocationPropertiesFromHandle(out: *mut Placem
 
 succeed! { cuMemSetAccess }
 
-/// Sharing between processes and devices has no meaning without memory.
-macro_rules! refuse {
-    ($($name:ident)*) => {
-        $(
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $name() -> i32 {
-                crate::notes::note(concat!(stringify!($name), ": a ghost's memory cannot be shared between processes"));
-                NOT_SUPPORTED
-            }
-        )*
-    };
-}
-
-refuse! {
+crate::refuse_sharing! { NOT_SUPPORTED =>
     cuMemExportToShareableHandle cuMemImportFromShareableHandle
     cuMulticastCreate cuMulticastAddDevice cuMulticastBindMem cuMulticastUnbind
 }

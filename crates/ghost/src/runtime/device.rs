@@ -103,17 +103,4 @@ succeed! {
     cudaIpcCloseMemHandle
 }
 
-/// Memory without memory behind it cannot be shared between processes; say so rather than pretend.
-macro_rules! refuse {
-    ($($name:ident)*) => {
-        $(
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $name() -> i32 {
-                crate::notes::note(concat!(stringify!($name), ": a ghost's memory cannot be shared between processes"));
-                fail(NOT_SUPPORTED)
-            }
-        )*
-    };
-}
-
-refuse! { cudaIpcGetMemHandle cudaIpcOpenMemHandle cudaIpcGetEventHandle cudaIpcOpenEventHandle }
+crate::refuse_sharing! { fail(NOT_SUPPORTED) => cudaIpcGetMemHandle cudaIpcOpenMemHandle cudaIpcGetEventHandle cudaIpcOpenEventHandle }
