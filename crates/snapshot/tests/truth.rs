@@ -100,7 +100,7 @@ fn mebibytes(history: &History, event: EventId, category: Category) -> u64 {
     history.allocations().bytes(&of) >> 20
 }
 
-/// What held the memory when it ran out; parameters, gradients and states of these scripts are what the program said when they were checked against the script; a change shows here.
+/// What held the memory when it ran out, in MiB, as it is inferred today: a change shows here.
 #[test]
 fn categories_are_found_from_stacks_alone() {
     use Category::{Activation, Gradient, OptimizerState, Parameter, Temporary, Unknown, Workspace};

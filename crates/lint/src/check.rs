@@ -1,0 +1,163 @@
+//! Checking one file: parse, find facts, run the rules that want what is there, drop what comments silence.
+
+mod dispatch;
+
+use crate::config::Selection;
+use crate::facts::Facts;
+use crate::finding::{Edit, Finding, Fix, Problem, ProblemKind};
+use crate::inputs::{lines, settings::Setting};
+use crate::parse::{self, Parsed, SyntaxError, TextRange};
+use crate::project::Project;
+use crate::registry;
+use crate::sink::{Draft, Sink};
+use crate::source::{Shape, Source};
+use crate::suppress::Suppressions;
+
+/// What one file gave.
+#[derive(Debug, Default)]
+pub struct Checked {
+    pub findings: Vec<Finding>,
+    pub problems: Vec<Problem>,
+}
+
+/// Walking needs this much stack at the deepest nesting that is accepted.
+const STACK: usize = 48 << 20;
+
+/// Checks one source with the selected rules.
+pub fn check(source: &Source, project: &Project, selection: &Selection) -> Checked {
+    stacker::maybe_grow(STACK / 2, STACK, || match source.shape() {
+        Shape::Lines(format) => check_lines(source, *format, selection),
+        _ => check_python(source, project, selection),
+    })
+}
+
+/// Whether a source is still what it should be: Python that parses, cells that parse.
+pub fn is_valid(source: &Source) -> bool {
+    match source.shape() {
+        Shape::Lines(_) => true,
+        _ => stacker::maybe_grow(STACK / 2, STACK, || {
+            let parsed = parse_source(source, &[]);
+            let valid = !parsed.has_errors();
+            parsed.forget_if_deep(source);
+            valid
+        }),
+    }
+}
+
+fn check_python(source: &Source, project: &Project, selection: &Selection) -> Checked {
+    let mut checked = Checked::default();
+    let mut parsed = parse_source(source, &[]);
+    if parsed.has_errors() {
+        let errors: Vec<SyntaxError> = parsed.errors().collect();
+        checked.problems.extend(errors.first().map(|error| syntax_problem(source, error)));
+        parsed.forget_if_deep(source);
+        // A notebook with one broken cell is checked without it.
+        if source.notebook().is_none() {
+            return checked;
+        }
+        parsed = parse_source(source, &errors);
+        if parsed.has_errors() {
+            return checked;
+        }
+    }
+    match Facts::new(source, &parsed, project) {
+        Ok(facts) => {
+            let drafts = run_rules(&facts, selection);
+            let silenced = Suppressions::of(source, &parsed);
+            checked.findings = finish(source, drafts, &silenced);
+        }
+        Err(_) => {
+            let message = "nested too deeply: not checked".to_owned();
+            checked.problems.push(Problem {
+                path: source.shared_path(),
+                kind: ProblemKind::TooDeep,
+                message,
+                span: None,
+            });
+            parsed.forget();
+            return checked;
+        }
+    }
+    checked
+}
+
+/// Parses a script, or the Python cells of a notebook without those that hold one of these errors.
+fn parse_source(source: &Source, without: &[SyntaxError]) -> Parsed {
+    let Some(notebook) = source.notebook() else { return parse::script(source.text()) };
+    let cells = notebook.cells().iter().filter(|cell| cell.is_python);
+    let sound = cells.filter(|cell| !without.iter().any(|e| cell.range.contains_inclusive(e.range.start())));
+    parse::cells(source.text(), sound.map(|cell| cell.range))
+}
+
+fn syntax_problem(source: &Source, error: &SyntaxError) -> Problem {
+    let line = &source.text()[source.line_range(source.line_of(error.range.start()))];
+    let words: Vec<&str> = line.split_whitespace().take(2).collect();
+    let python2 = matches!(words[..], ["print", next] if !next.starts_with(['(', '=', '.', ',']))
+        || line.contains("except ") && line.contains(", e:");
+    let hint = if python2 { " (this looks like Python 2)" } else { "" };
+    Problem {
+        path: source.shared_path(),
+        kind: ProblemKind::Syntax,
+        message: format!("{}{hint}", lower_first(&error.message)),
+        span: Some(source.span(error.range)),
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+fn run_rules<'r>(facts: &Facts<'_>, selection: &Selection) -> Vec<Draft<'r>> {
+    let Some(first) = registry::all().first() else { return Vec::new() };
+    let mut sink = Sink::new(first.rule);
+    dispatch::run(facts, selection, &mut sink);
+    if dispatch::some_rule_reads_settings(selection) {
+        run_setting_rules(&facts.settings(), selection, &mut sink);
+    }
+    sink.drafts
+}
+
+fn run_setting_rules<'r>(settings: &[Setting<'_>], selection: &Selection, sink: &mut Sink<'r>) {
+    for (index, entry) in registry::all().iter().enumerate() {
+        let Some(check) = entry.rule.setting.filter(|_| selection.contains(index)) else { continue };
+        sink.rule = entry.rule;
+        sink.asked = selection.is_asked(index);
+        settings.iter().for_each(|setting| check(setting, sink));
+    }
+}
+
+fn check_lines(source: &Source, format: lines::LineFormat, selection: &Selection) -> Checked {
+    let settings = lines::settings(source.text(), format);
+    let Some(first) = registry::all().first().filter(|_| !settings.is_empty()) else { return Checked::default() };
+    let mut sink = Sink::new(first.rule);
+    run_setting_rules(&settings, selection, &mut sink);
+    let findings = finish(source, sink.drafts, &Suppressions::of_lines(source));
+    Checked { findings, problems: Vec::new() }
+}
+
+fn finish(source: &Source, drafts: Vec<Draft<'_>>, silenced: &Suppressions) -> Vec<Finding> {
+    let kept = drafts.into_iter().filter(|draft| !silenced.cover(draft.rule, draft.range, source));
+    let mut findings: Vec<Finding> = kept.map(|draft| finding(source, draft)).collect();
+    findings.sort_by(|a, b| (a.span.start, a.span.end, a.code).cmp(&(b.span.start, b.span.end, b.code)));
+    findings.dedup_by(|a, b| (a.span, a.code) == (b.span, b.code));
+    findings
+}
+
+fn finding(source: &Source, draft: Draft<'_>) -> Finding {
+    let span = |range: TextRange| source.span(range);
+    let fix = draft.fix.map(|fix| Fix {
+        title: fix.title,
+        safe: fix.safe,
+        edits: fix.edits.into_iter().map(|e| Edit { span: span(e.range), text: e.text }).collect(),
+    });
+    Finding {
+        code: draft.rule.code,
+        name: draft.rule.name,
+        severity: draft.severity,
+        message: draft.message,
+        path: source.shared_path(),
+        span: span(draft.range),
+        fix,
+    }
+}

@@ -1,0 +1,83 @@
+//! ## What it finds
+//!
+//! A tensor that is made in host memory and at once copied to the GPU: `torch.ones(n, n).cuda()`.
+//!
+//! ## Why
+//!
+//! It is allocated twice and copied over the bus, and the program waits for the copy. The factory can make it on the GPU.
+//!
+//! ## Bad
+//!
+//! ```python
+//! mask = torch.ones(n, n).cuda()
+//! ```
+//!
+//! ## Good
+//!
+//! ```python
+//! mask = torch.ones(n, n, device="cuda")
+//! ```
+//!
+//! ## Fix
+//!
+//! Safe for `zeros`, `ones` and the like. Suggested for random tensors, whose numbers change with the device.
+//!
+//! ## References
+//!
+//! - PyTorch documentation, "Performance tuning guide": create tensors directly on the target device
+
+use crate::facts::{Facts, Kind, Node};
+use crate::finding::Severity;
+use crate::fix::edit::Edit;
+use crate::parse::ast::ExprCall;
+use crate::parse::{Expr, Ranged, TextRange};
+use crate::rule::{Rule, Safety, Want};
+use crate::sink::Sink;
+
+pub const RULE: Rule = Rule {
+    code: "D07",
+    name: "create-then-move",
+    severity: Severity::Note,
+    fix: Safety::Sometimes,
+    wants: &[Want::Named("cuda"), Want::Named("to")],
+    check,
+    ..Rule::DEFAULT
+};
+
+const PLAIN: &[&str] = &[
+    "torch.zeros",
+    "torch.ones",
+    "torch.full",
+    "torch.empty",
+    "torch.arange",
+    "torch.eye",
+    "torch.linspace",
+];
+const RANDOM: &[&str] = &["torch.rand", "torch.randn", "torch.randint"];
+
+fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
+    let Some(call) = node.call().filter(|_| !facts.in_test(&node)) else { return };
+    let Some(device) = device_of(facts, call) else { return };
+    let Some((Expr::Call(factory), _)) = facts.method(call) else { return };
+    let random = facts.calls_any(factory, RANDOM);
+    let has_device = factory.arguments.keywords.iter().any(|k| k.arg.as_ref().is_none_or(|n| n == "device" || n == "generator"));
+    if !(random || facts.calls_any(factory, PLAIN)) || has_device {
+        return;
+    }
+    let edits = (!facts.parsed.has_comment(call.range())).then(|| {
+        let rest = TextRange::new(factory.end(), call.end());
+        vec![facts.add_argument(factory, &format!("device={device}")), Edit::delete(rest)]
+    });
+    sink.report(call, "made in host memory and then copied: the factory can make it on the device")
+        .fix_if(!random, "Give the device to the factory", edits);
+}
+
+/// The device as an argument: `"cuda"` for `.cuda()`; nothing when something else is done with the move.
+fn device_of<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Option<&'a str> {
+    let (_, name) = facts.method(call)?;
+    match (name, &call.arguments.args[..], &call.arguments.keywords[..]) {
+        ("cuda", [], []) => Some("\"cuda\""),
+        ("to", [device], []) if facts.is_gpu(device) || facts.is(device, Kind::Device) => Some(facts.text(device)),
+        _ => None,
+    }
+}

@@ -1,0 +1,76 @@
+//! ## What it finds
+//!
+//! A notebook cell whose last line is a model's output, in a notebook that uses the GPU.
+//!
+//! ## Why
+//!
+//! IPython shows the value of the last line and keeps it for ever: in `Out[n]`, `_`, `__` and `___`. `del` does not free it,
+//! and an output with its graph holds all activations of that forward pass. A `;` at the end keeps nothing.
+//!
+//! ## Bad
+//!
+//! ```python
+//! model(x.cuda())
+//! ```
+//!
+//! ## Good
+//!
+//! ```python
+//! out = model(x.cuda()); out.shape
+//! ```
+//!
+//! ## Fix
+//!
+//! Safe: a `;` behind the line. To see the value, print it or a part of it.
+//!
+//! ## References
+//!
+//! - IPython's documentation of the output caching system
+
+use crate::facts::{Facts, Kind, Node};
+use crate::finding::Severity;
+use crate::fix::edit::Edit;
+use crate::parse::{Expr, Ranged, Stmt};
+use crate::rule::{Rule, Safety, Want};
+use crate::sink::Sink;
+
+pub const RULE: Rule = Rule {
+    code: "N01",
+    name: "notebook-out-history",
+    severity: Severity::Warning,
+    fix: Safety::Safe,
+    wants: &[Want::ExprStmt],
+    check,
+    ..Rule::DEFAULT
+};
+
+fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
+    let Some(stmt @ Stmt::Expr(shown)) = node.stmt() else { return };
+    if !facts.is_shown_by_notebook(stmt) || !uses_gpu(facts) || !is_output(facts, &shown.value) {
+        return;
+    }
+    let message = match facts.grad_disabled(stmt) {
+        true => "the notebook keeps this output in `Out` for ever",
+        false => "the notebook keeps this output in `Out` for ever, with its graph and activations",
+    };
+    sink.report(stmt, message).fix("Do not show it", [Edit::insert(stmt.end(), ";")]);
+}
+
+fn uses_gpu(facts: &Facts<'_>) -> bool {
+    let text = facts.source.text();
+    ["cuda", "device_map", "accelerator.prepare"].iter().any(|word| text.contains(word))
+}
+
+/// `model(…)`, `model(…).logits`, or a name for one of them.
+fn is_output<'a>(facts: &Facts<'a>, shown: &'a Expr) -> bool {
+    match facts.resolve(shown) {
+        Expr::Call(call) => {
+            let runs = facts.callee(call).is_none() && matches!(facts.kind(&call.func), Kind::Module | Kind::Engine);
+            runs && facts.method(call).is_none_or(|(owner, _)| !owner.is_call_expr())
+        }
+        Expr::Attribute(attribute) => {
+            matches!(attribute.attr.as_str(), "logits" | "last_hidden_state") && is_output(facts, &attribute.value)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,2 @@
+for x, y in micro_batches:
+    (criterion(model(x), y) / len(micro_batches)).backward()

@@ -1,0 +1,3 @@
+for x, y in loader:
+    criterion(model(x), y).backward()
+    optimizer.step()

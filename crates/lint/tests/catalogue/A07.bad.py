@@ -1,0 +1,3 @@
+loss.backward()
+optimizer.zero_grad()
+optimizer.step()

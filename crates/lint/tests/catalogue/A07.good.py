@@ -1,0 +1,3 @@
+loss.backward()
+optimizer.step()
+optimizer.zero_grad()

@@ -1,0 +1,3 @@
+model.gradient_checkpointing_enable()
+model.config.use_cache = False
+out = model(ids, labels=ids)

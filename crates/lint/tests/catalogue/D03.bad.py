@@ -1,0 +1,3 @@
+model = Net().cuda()
+with multiprocessing.Pool(4) as pool:
+    pool.map(worker, items)

@@ -1,0 +1,1 @@
+loader = DataLoader(ds, persistent_workers=True, prefetch_factor=4)

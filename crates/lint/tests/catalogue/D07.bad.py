@@ -1,0 +1,1 @@
+mask = torch.ones(n, n).cuda()

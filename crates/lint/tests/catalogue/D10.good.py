@@ -1,0 +1,1 @@
+ckpt = torch.load("model.pt", map_location="cpu")

@@ -1,0 +1,3 @@
+ckpt = torch.load(path, map_location=device)
+model.load_state_dict(ckpt["model"])
+train(model)

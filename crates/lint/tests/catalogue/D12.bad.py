@@ -1,0 +1,2 @@
+best = model.state_dict()
+best = copy.deepcopy(model.state_dict())

@@ -1,0 +1,4 @@
+for fold in range(5):
+    model = Net().cuda()
+    opt = torch.optim.AdamW(model.parameters())
+    fit(model, opt)

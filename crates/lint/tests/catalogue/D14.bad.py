@@ -1,0 +1,2 @@
+dist.init_process_group("nccl")
+model = DDP(Net().cuda(local_rank), device_ids=[local_rank])

@@ -1,0 +1,1 @@
+model = nn.DataParallel(Net()).cuda()

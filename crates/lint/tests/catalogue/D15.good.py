@@ -1,0 +1,1 @@
+model = DDP(Net().cuda(local_rank), device_ids=[local_rank])

@@ -1,0 +1,1 @@
+pos = pos.repeat(batch, 1, 1)

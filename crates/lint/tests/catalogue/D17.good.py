@@ -1,0 +1,1 @@
+pos = pos.expand(batch, -1, -1)

@@ -1,0 +1,1 @@
+queue.put(model(x))

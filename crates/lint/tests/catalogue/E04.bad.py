@@ -1,0 +1,2 @@
+model.eval
+optimizer.zero_grad

@@ -1,0 +1,1 @@
+trainer = Trainer(model=m, args=TrainingArguments(output_dir="o", eval_strategy="steps", eval_accumulation_steps=8), eval_dataset=ev, compute_metrics=cm, preprocess_logits_for_metrics=lambda l, y: l.argmax(-1))

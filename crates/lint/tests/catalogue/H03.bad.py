@@ -1,0 +1,1 @@
+cfg = BitsAndBytesConfig(load_in_4bit=True)

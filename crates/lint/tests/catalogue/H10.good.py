@@ -1,0 +1,1 @@
+outs.append(model.generate(**enc).cpu())

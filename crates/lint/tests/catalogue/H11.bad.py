@@ -1,0 +1,1 @@
+caches[user] = model(ids, use_cache=True).past_key_values

@@ -1,0 +1,1 @@
+caches[user] = StaticCache(config=model.config, max_cache_len=2048)

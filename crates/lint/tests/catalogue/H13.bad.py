@@ -1,0 +1,2 @@
+model = torchvision.models.resnet50()
+model.gradient_checkpointing_enable()

@@ -1,0 +1,3 @@
+pipe = DiffusionPipeline.from_pretrained(name)
+pipe.enable_model_cpu_offload()
+pipe.to("cuda")

@@ -1,0 +1,3 @@
+for x, y in loader:
+    loss = criterion(model(x), y)
+    total_loss += loss.detach()

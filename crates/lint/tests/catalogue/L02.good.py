@@ -1,0 +1,4 @@
+outs = []
+for x, _ in loader:
+    out = model(x)
+    outs.append(out.detach().cpu())

@@ -1,0 +1,3 @@
+for x, _ in loader:
+    out = model(x)
+    preds.append(out.cpu())

@@ -1,0 +1,1 @@
+losses.append(loss.item)

@@ -1,0 +1,3 @@
+with torch.no_grad():
+    for x, y in val_loader:
+        logits_all.append(model(x.cuda()))

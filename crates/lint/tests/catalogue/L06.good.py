@@ -1,0 +1,4 @@
+chunks = []
+for x in loader:
+    chunks.append(encoder(x).detach())
+feats = torch.cat(chunks)

@@ -1,0 +1,1 @@
+cls_tokens.append(hidden.detach()[:, 0].clone())

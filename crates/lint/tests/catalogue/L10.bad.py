@@ -1,0 +1,4 @@
+for x, y in loader:
+    out, hidden = rnn(x, hidden)
+    loss = criterion(out, y)
+    loss.backward(retain_graph=True)

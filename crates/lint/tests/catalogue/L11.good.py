@@ -1,0 +1,2 @@
+loss_d.backward(retain_graph=True)
+loss_g.backward()

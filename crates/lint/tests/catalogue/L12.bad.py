@@ -1,0 +1,1 @@
+loss.backward(create_graph=True)

@@ -1,0 +1,1 @@
+grads = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)

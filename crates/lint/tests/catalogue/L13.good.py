@@ -1,0 +1,5 @@
+for batch in loader:
+    logits = model(batch)
+    loss = criterion(logits, batch["y"])
+    loss.backward()
+    del logits, loss

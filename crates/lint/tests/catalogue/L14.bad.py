@@ -1,0 +1,2 @@
+action = policy(state)
+self.buffer.append((state, action, reward))

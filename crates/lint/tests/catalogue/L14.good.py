@@ -1,0 +1,3 @@
+with torch.no_grad():
+    action = policy(state)
+self.buffer.append((state.cpu(), action.cpu(), reward))

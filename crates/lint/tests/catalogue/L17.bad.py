@@ -1,0 +1,3 @@
+logger.info("loss %s", loss)
+history["loss"].append(loss)
+plt.plot(history["loss"])

@@ -1,0 +1,3 @@
+logger.info("loss %.4f", loss.item())
+history["loss"].append(loss.item())
+plt.plot(history["loss"])

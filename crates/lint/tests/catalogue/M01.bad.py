@@ -1,0 +1,2 @@
+encoder.requires_grad = False
+p.require_grad = False

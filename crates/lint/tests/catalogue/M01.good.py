@@ -1,0 +1,2 @@
+encoder.requires_grad_(False)
+p.requires_grad = False

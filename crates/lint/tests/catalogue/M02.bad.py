@@ -1,0 +1,3 @@
+teacher = copy.deepcopy(student)
+t = teacher(x)
+loss = kd(student(x), t)

@@ -1,0 +1,4 @@
+fake = G(z)
+loss_d = bce(D(real), ones) + bce(D(fake), zeros)
+loss_d.backward()
+opt_d.step()

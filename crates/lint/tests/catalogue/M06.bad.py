@@ -1,0 +1,3 @@
+opt = torch.optim.AdamW(model.parameters())
+model.fc = nn.Linear(512, 10)
+model.resize_token_embeddings(len(tok))

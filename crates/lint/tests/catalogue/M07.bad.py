@@ -1,0 +1,2 @@
+backbone.requires_grad_(False)
+opt = torch.optim.AdamW(model.parameters())

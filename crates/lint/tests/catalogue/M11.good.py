@@ -1,0 +1,1 @@
+opt = torch.optim.LBFGS(model.parameters(), history_size=10)

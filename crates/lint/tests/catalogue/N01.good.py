@@ -1,0 +1,1 @@
+out = model(x.cuda()); out.shape

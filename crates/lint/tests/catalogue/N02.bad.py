@@ -1,0 +1,2 @@
+model = Net().cuda()
+optimizer = torch.optim.AdamW(model.parameters())

@@ -1,0 +1,4 @@
+try:
+    step(batch)
+except RuntimeError as e:
+    errors.append(e)

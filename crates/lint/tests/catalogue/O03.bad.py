@@ -1,0 +1,4 @@
+try:
+    step(batch)
+except MemoryError:
+    batch_size //= 2

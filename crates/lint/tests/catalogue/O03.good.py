@@ -1,0 +1,4 @@
+try:
+    step(batch)
+except torch.cuda.OutOfMemoryError:
+    batch_size //= 2

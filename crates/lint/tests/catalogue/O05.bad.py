@@ -1,0 +1,3 @@
+for batch in loader:
+    step(batch)
+    torch.cuda.empty_cache()

@@ -1,0 +1,3 @@
+for batch in loader:
+    step(batch)
+    gc.collect()

@@ -1,0 +1,2 @@
+for batch in loader:
+    step(batch)

@@ -1,0 +1,3 @@
+import os
+import torch
+os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"

@@ -1,0 +1,1 @@
+os.environ["PYTORCH_ALLOC_CONF"] = "expandable_segments:True"

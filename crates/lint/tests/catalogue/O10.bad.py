@@ -1,0 +1,1 @@
+batch = tokenizer(texts, padding=True, return_tensors="pt")

@@ -1,0 +1,2 @@
+scaler.scale(loss).backward()
+optimizer.step()

@@ -1,0 +1,3 @@
+scaler.scale(loss).backward()
+scaler.step(optimizer)
+scaler.update()

@@ -1,0 +1,3 @@
+with torch.autocast("cuda", dtype=torch.bfloat16):
+    loss = criterion(model(x), y)
+loss.backward()

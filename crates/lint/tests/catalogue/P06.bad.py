@@ -1,0 +1,3 @@
+with torch.autocast("cuda", dtype=torch.float16):
+    loss = criterion(model(x), y)
+loss.backward()

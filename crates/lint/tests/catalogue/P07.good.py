@@ -1,0 +1,3 @@
+model.to(torch.bfloat16)
+loss.backward()
+optimizer.step()

@@ -1,0 +1,2 @@
+model.float()
+opt = torch.optim.AdamW(model.parameters(), lr=1e-3)

@@ -1,0 +1,2 @@
+model = Net().cuda().half()
+x = torch.from_numpy(arr).cuda().float()

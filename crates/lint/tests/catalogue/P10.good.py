@@ -1,0 +1,2 @@
+model = Net().half().cuda()
+x = torch.from_numpy(arr).float().cuda()

@@ -1,0 +1,2 @@
+model.half()
+trainer = L.Trainer(precision="16-mixed")

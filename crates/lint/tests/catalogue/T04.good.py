@@ -1,0 +1,1 @@
+trainer = L.Trainer(precision="16-mixed")
