@@ -9,6 +9,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "torch": ("fresh", "saves", "pretrained"),
     "torch._compile": ("undelayed",),
     "torch.optim.optimizer": ("undelayed",),
+    "torch._dynamo.eval_frame": ("marks.compiled",),
     "torch.hub": ("pretrained",),
     "safetensors": ("saves",),
     "safetensors.torch": ("saves",),

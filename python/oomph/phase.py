@@ -38,6 +38,16 @@ def phase_of(spots: list[Spot], grad_enabled: bool | None, began: bool) -> str:
     return "forward" if began else "init"
 
 
+def evaluates(file: str, function: str) -> bool:
+    """By its name, this function measures a model and does not train it."""
+    return function in _EVAL_LIBRARY or (_EVAL_USER.fullmatch(function) is not None and is_users(file))
+
+
+def hides_gradients(file: str) -> bool:
+    """Code of this file switches gradients off although a training step is running."""
+    return file.replace("\\", "/").endswith(_GRADLESS)
+
+
 def _phase_at(spots: list[Spot], index: int) -> str | None:
     """What this one frame says about everything deeper than it."""
     spot = spots[index]
@@ -47,7 +57,7 @@ def _phase_at(spots: list[Spot], index: int) -> str | None:
         return "forward" if _in_closure(spots, index) else "optimizer"
     if _saves(spot):
         return "save"
-    return "eval" if _evaluates(spot) else None
+    return "eval" if evaluates(spot.file, spot.function) else None
 
 
 def _foreign_optimizer(spot: Spot) -> bool:
@@ -71,14 +81,8 @@ def _saves(spot: Spot) -> bool:
     return spot.function in _SAVE_NAMES and _path(spot).endswith(_SAVE_FILES)
 
 
-def _evaluates(spot: Spot) -> bool:
-    if is_users(spot.file):
-        return spot.function in _EVAL_LIBRARY or _EVAL_USER.fullmatch(spot.function) is not None
-    return spot.function in _EVAL_LIBRARY
-
-
 def _gradless(spots: list[Spot]) -> bool:
-    return any(_path(spot).endswith(_GRADLESS) for spot in spots)
+    return any(hides_gradients(spot.file) for spot in spots)
 
 
 def _is(spot: Spot, known: set[tuple[str, str]]) -> bool:

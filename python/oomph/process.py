@@ -3,7 +3,7 @@
 import os
 import sys
 
-from oomph import ending, events, peaks, snapshot
+from oomph import ending, events, marks, peaks, snapshot
 from oomph.errors import Errors
 from oomph.guard import guarded
 from oomph.limits import TimeLimit
@@ -63,7 +63,7 @@ class Process:
 
     def forked(self) -> None:
         self.said_hello, self.spawned = False, True
-        for forget in (ending.forget, peaks.forget, snapshot.forget, self.steps.forget, self.oom.forget):
+        for forget in (ending.forget, peaks.forget, snapshot.forget, marks.forget, self.steps.forget, self.oom.forget):
             forget()
 
     @guarded

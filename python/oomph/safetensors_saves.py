@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 
-from oomph import files, placeholder, saves
+from oomph import files, marks, placeholder, saves
 from oomph.placeholder import Placeholder
 
 _KIND = "safetensors"
@@ -23,7 +23,7 @@ def after_safetensors(module) -> None:
         torch_part._oomph = True
         torch_part.safe_open = package.safe_open
         torch_part.serialize_file = package.serialize_file
-        torch_part.save_file = _saving(torch_part, torch_part.save_file)
+        torch_part.save_file = marks.during("save", _saving(torch_part, torch_part.save_file))
         torch_part.save = _to_bytes(torch_part, torch_part.save)
         torch_part.load = _from_bytes(torch_part, torch_part.load)
         torch_part.load_file = _loading(torch_part.load_file)

@@ -13,7 +13,7 @@ import io
 import os
 import threading
 
-from oomph import events, files, pages, placeholder
+from oomph import events, files, marks, pages, placeholder
 from oomph.placeholder import Placeholder
 
 # Below this a checkpoint is simply written: configurations, schedulers, random states.
@@ -35,7 +35,7 @@ def after_torch(torch) -> None:
     module._open_zipfile_reader = _in_place_of(module._open_zipfile_reader, "reader")
     module._is_zipfile = _zipfile_or_ours(module._is_zipfile)
     module.location_tag = _noting_storages(module.location_tag)
-    torch.save = module.save = _saving(torch, module.save)
+    torch.save = module.save = marks.during("save", _saving(torch, module.save))
     torch.load = module.load = _loading(torch, module.load)
     torch.jit.save = _script_saving(torch.jit.save)
     torch.jit.load = _script_loading(torch.jit.load)

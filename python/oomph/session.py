@@ -1,6 +1,7 @@
 """What this try was asked to do: the session directory and its config.json, read when first needed."""
 
 import os
+import sys
 
 from oomph import plain
 
@@ -46,9 +47,16 @@ class Session:
 
     @property
     def save(self) -> str | None:
-        """Where to keep PyTorch's memory snapshot; the ranks after the first get their number appended."""
-        path = self.config.get("save")
-        return f"{path}.rank{rank()}" if path and rank() else path
+        """Where to keep PyTorch's memory snapshot: of rank 3 in `memory.rank3.pickle`, of rank 0 as asked for."""
+        path, own = self.config.get("save"), rank() or _rank_of_group()
+        if not path or not own:
+            return path
+        return of_rank(path, own)
+
+
+def of_rank(path: str, number: int) -> str:
+    stem, extension = os.path.splitext(path)
+    return f"{stem}.rank{number}{extension}"
 
 
 def rank() -> int | None:
@@ -66,6 +74,14 @@ def local_ranks() -> list[int]:
         return []
     first = own - local
     return list(range(first, first + count))
+
+
+def _rank_of_group() -> int | None:
+    """A script that starts its own processes may tell torch, and not the environment, which one this is."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return distributed.get_rank()
 
 
 def _number(name: str) -> int | None:

@@ -76,7 +76,7 @@ class Steps:
     @guarded
     def before_backward(self) -> None:
         self.backwards += 1
-        if self.number and self._all_arrived():
+        if self.number and self.all_arrived():
             self.boundary()
         elif not self.number:
             self._judge_backwards()
@@ -152,7 +152,7 @@ class Steps:
         )
         return "steady"
 
-    def _all_arrived(self) -> bool:
+    def all_arrived(self) -> bool:
         """Every optimizer that exists has made the current step."""
         made = list(self.made)
         counted = [self.base + count for count in self.counts.values()]

@@ -91,7 +91,7 @@ def test_a_training_is_measured(attempt, ghost, tmp_path):
 def check_snapshot(path, steps):
     content = pickle.loads(path.read_bytes())
     marks = content["oomph"]
-    assert marks["schema"] == 1 and len(marks["steps"]) == steps and marks["oom"] is None
+    assert marks["schema"] == 2 and len(marks["steps"]) == steps and marks["oom"] is None
     assert {phase["phase"] for phase in marks["phases"]} == {"backward", "optimizer"}
     times = [entry["time_us"] for entry in content["device_traces"][0] if "time_us" in entry]
     assert min(times) <= marks["steps"][0]["time_us"] <= max(times) + 10_000_000

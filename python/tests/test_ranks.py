@@ -36,4 +36,4 @@ def test_the_last_to_leave_is_not_waited_for_for_ever(as_rank):
 def test_snapshots_of_ranks_have_their_own_files(as_rank):
     session = as_rank(1)
     session._config = {"save": "/x/memory.pickle"}
-    assert session.save == "/x/memory.pickle.rank3"
+    assert session.save == "/x/memory.rank3.pickle"
