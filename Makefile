@@ -7,8 +7,11 @@ UV_VERSION := 0.13.7
 export CARGO_TARGET_DIR := $(CURDIR)/target
 VENV := $(CURDIR)/.venv
 OOMPH := $(CARGO_TARGET_DIR)/release/oomph
+# Drives the browser in `make browser`; what it needs stays out of the checkout's files.
+BROWSER := $(CARGO_TARGET_DIR)/browser
+PLAYWRIGHT_VERSION := 1.65.0
 
-.PHONY: setup build demo test truth bench matrix wheel
+.PHONY: setup build demo test browser measure-view truth bench matrix wheel
 
 setup: $(VENV)/.ready build
 
@@ -34,6 +37,20 @@ test: setup
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/python -m pytest --quiet python/tests
+
+# The page of `oomph view` in a real browser. Not part of `test`: it needs Chromium and Node, and gets them.
+browser: build $(BROWSER)/.ready
+	PLAYWRIGHT=$(BROWSER) OOMPH=$(OOMPH) node --test --test-concurrency=1 crates/view/browser/page.test.mjs
+
+# How soon that page shows a million events, how smoothly it moves, how much memory it takes.
+measure-view: build $(VENV)/.ready $(BROWSER)/.ready
+	test -f $(BROWSER)/million.pickle || $(VENV)/bin/python bench/generate.py $(BROWSER)/million.pickle
+	PLAYWRIGHT=$(BROWSER) OOMPH=$(OOMPH) node crates/view/browser/measure.mjs $(BROWSER)/million.pickle
+
+$(BROWSER)/.ready:
+	command -v chromium || { apt-get update --quiet=2 && apt-get install --quiet=2 --yes chromium; }
+	npm install --silent --no-save --no-audit --no-fund --prefix $(BROWSER) playwright-core@$(PLAYWRIGHT_VERSION)
+	touch $@
 
 # Runs every truth script on the ghost, prints how far it is from the card, and writes the table.
 truth: setup

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::explain::Bound;
+
 /// What most people who ask have, or wish they had.
 pub const DEFAULT_CARD: &str = "rtx-4090";
 
-/// GPU memory for PyTorch training: tries a script on a card that is not there
+/// GPU memory for PyTorch training: tries scripts on cards that are not there, explains runs that died
 #[derive(Debug, Parser)]
 #[command(name = "oomph", version, max_term_width = 100, arg_required_else_help = true)]
 pub struct Args {
@@ -19,6 +21,9 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Try(TryArgs),
+    Explain(ExplainArgs),
+    View(ViewArgs),
+    Check(CheckArgs),
     Gpus(GpusArgs),
     Doctor(DoctorArgs),
 }
@@ -93,6 +98,188 @@ Exit status:
   1  it does not fit
   2  could not tell: the script failed, never used the GPU, or ran out of time
   130, 143  interrupted";
+
+/// Say why a run ran out of memory, from what it left behind
+///
+/// Reads PyTorch's memory snapshots of any size (pickles, also .gz, .xz and .zst; never executed), logs with the error
+/// message in them, and what `oomph try --json` printed. Says the cause, the evidence, who held the memory, and what to
+/// do. A log and a snapshot of the same run are joined; several snapshots are compared.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub struct ExplainArgs {
+    /// Snapshots, logs, results of tries, or folders of snapshots; `-` is a log piped in
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Print one JSON object instead of text
+    #[arg(long, conflicts_with_all = ["html", "markdown", "full"])]
+    pub json: bool,
+
+    /// Write one page that opens offline to this file; `-` prints it
+    #[arg(long, value_name = "OUT", conflicts_with = "markdown")]
+    pub html: Option<PathBuf>,
+
+    /// Print Markdown, for an issue tracker
+    #[arg(long)]
+    pub markdown: bool,
+
+    /// Leave nothing out of the text
+    #[arg(long)]
+    pub full: bool,
+
+    /// Explain this device [default: the one that ran out, else the one that did most]
+    #[arg(long, value_name = "N")]
+    pub device: Option<u32>,
+
+    /// Leave out what was before this step (12) or time since the first event (3.5s)
+    #[arg(long, value_name = "STEP|TIME")]
+    pub from: Option<Bound>,
+
+    /// Leave out what was after this step or time
+    #[arg(long, value_name = "STEP|TIME")]
+    pub to: Option<Bound>,
+
+    /// What if: replay the recorded requests through PyTorch's allocator with these settings, for example
+    /// expandable_segments:True
+    #[arg(long, value_name = "CONF")]
+    pub alloc_conf: Option<String>,
+
+    /// What if: replay the recorded requests on a card with this much memory, for example 24GiB
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+
+    /// The Python that has torch, for a replay [default: the active virtual environment's, else python3 on PATH]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<PathBuf>,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  oomph explain snapshot.pickle
+  oomph explain train.log snapshot.pickle
+  oomph explain before.pickle after.pickle
+  oomph explain snapshots/ --html report.html
+  oomph explain --alloc-conf expandable_segments:True --memory 24GiB snapshot.pickle
+  python train.py 2>&1 | oomph explain -
+
+Exit status:
+  0  explained
+  1  explained, and it ran out of memory
+  2  could not read it";
+
+/// Show memory over time in a browser: who holds what, down to single allocations
+///
+/// Opens PyTorch's memory snapshots of any size (pickles, also .gz, .xz and .zst; never executed). The page is served on
+/// this machine only, behind a random address; or it is saved as one file that opens anywhere, with less detail. Several
+/// files can be laid over each other.
+#[derive(Debug, clap::Args)]
+#[command(after_help = VIEW_EXAMPLES)]
+pub struct ViewArgs {
+    /// Snapshots
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Write one page that opens offline to this file, instead of serving it
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["port", "open"])]
+    pub save: Option<PathBuf>,
+
+    /// Serve on this port [default: any free one]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+
+    /// Open the page in the desktop's browser
+    #[arg(long)]
+    pub open: bool,
+
+    /// Draw a limit at this much memory, for example 24GiB [default: the card's, where the file knows it]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+}
+
+const VIEW_EXAMPLES: &str = "\
+Examples:
+  oomph view snapshot.pickle
+  oomph view before.pickle after.pickle
+  oomph view snapshot.pickle --save timeline.html
+
+Exit status:
+  0  shown
+  2  could not read it";
+
+/// Find the mistakes that cause it, in the code
+///
+/// Reads Python files, notebooks, shell scripts, YAML and Dockerfiles for what makes training run out of memory, or breaks the
+/// remedies. Nothing is run. Files that .gitignore hides are left out; `# oomph: ignore[A01]` silences a line, and
+/// `[tool.oomph]` in pyproject.toml has `select`, `extend-select`, `ignore`, `exclude` and `per-file-ignores`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub struct CheckArgs {
+    /// Files and folders [default: the current folder]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+
+    /// Only these rules: codes (A01), groups (A), names, or ALL
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    pub select: Vec<String>,
+
+    /// These rules beside those that are on
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    pub extend_select: Vec<String>,
+
+    /// Not these rules
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    pub ignore: Vec<String>,
+
+    /// Mend what can be mended without a doubt
+    #[arg(long)]
+    pub fix: bool,
+
+    /// Apply the suggested fixes too: read what they did
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+
+    /// Show what fixing would change, and write nothing
+    #[arg(long, conflicts_with = "statistics")]
+    pub diff: bool,
+
+    /// How findings are printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "full")]
+    pub output_format: Format,
+
+    /// Print how often each rule found something, instead of the findings
+    #[arg(long)]
+    pub statistics: bool,
+
+    /// Print a rule's page: what it finds, why, bad and good code
+    #[arg(long, value_name = "RULE")]
+    pub explain: Option<String>,
+
+    /// List all rules
+    #[arg(long, conflicts_with = "explain")]
+    pub list: bool,
+}
+
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Full,
+    Concise,
+    Json,
+    Sarif,
+    Github,
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  oomph check
+  oomph check train.py --fix
+  oomph check src/ --select A,L01 --output-format concise
+  oomph check --explain A01
+
+Exit status:
+  0  no findings
+  1  findings
+  2  something could not be checked";
 
 /// List the cards that a script can be tried on
 #[derive(Debug, clap::Args)]

@@ -52,6 +52,57 @@ pub enum Error {
     #[error("cannot save to {}: its folder does not exist", .0.display())]
     NoSaveFolder(PathBuf),
 
+    #[error("no file {}", .0.display())]
+    NoFile(PathBuf),
+
+    #[error("no snapshots in {}", .0.display())]
+    NoSnapshots(PathBuf),
+
+    #[error("nothing is piped in")]
+    NothingPiped,
+
+    #[error("cannot read {}", path.display())]
+    Snapshot { path: PathBuf, source: snapshot::Error },
+
+    #[error("no out-of-memory error in {path}: {lines} lines of text were read")]
+    NoOomInLog { path: String, lines: u64 },
+
+    #[error("{path} is the result of a try that could not tell: {why}")]
+    TryFailed { path: String, why: String },
+
+    #[error("the snapshot is empty: it has no events and no memory")]
+    EmptySnapshot,
+
+    #[error("{} is text, and has no timeline", .0.display())]
+    NoTimeline(PathBuf),
+
+    #[error("cannot serve on port {port}")]
+    Serve { port: u16, source: io::Error },
+
+    #[error("no device {number} in the snapshot; it has {}", listed(there))]
+    NoDevice { number: u32, there: Vec<u32> },
+
+    #[error("no step {number} in the snapshot{}", steps(there))]
+    NoStep { number: u32, there: Option<(u32, u32)> },
+
+    #[error("no events between --from and --to")]
+    EmptyRange,
+
+    #[error("there are no requests to replay: --alloc-conf and --memory need a snapshot")]
+    NothingToReplay,
+
+    #[error("the requests could not be replayed: {said}")]
+    ReplayFailed { said: String },
+
+    #[error("no rule '{asked}'")]
+    UnknownRule { asked: String, nearest: Vec<String> },
+
+    #[error("nothing to check in {0}")]
+    NothingToCheck(String),
+
+    #[error(transparent)]
+    Lint(#[from] lint::Error),
+
     #[error("cannot {doing} {}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
 }
@@ -59,6 +110,20 @@ pub enum Error {
 fn shown(code: &Option<String>) -> String {
     code.as_ref().map(|code| format!("\n    {}", code.trim())).unwrap_or_default()
 }
+
+fn listed(numbers: &[u32]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn steps(there: &Option<(u32, u32)>) -> String {
+    match there {
+        Some((first, last)) => format!("; it has {first} to {last}"),
+        None => "; no steps were seen in it".into(),
+    }
+}
+
+const HOW_TO_RECORD: &str = "call torch.cuda.memory._record_memory_history() before the model is built, and \
+    torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") when it fails; `oomph try --save` writes one without a GPU";
 
 impl Error {
     /// What to do next, where there is something better than reading the error again.
@@ -81,8 +146,30 @@ impl Error {
             Error::NoScript(_) => "paths are looked up from the current directory".into(),
             Error::NoModule(_) => "modules are looked up from the current directory, then in the chosen Python; `oomph doctor` shows which one that is".into(),
             Error::NoCommand(_) => "activate the environment that has it, or name that environment's Python with --python PATH".into(),
+            Error::NoFile(_) => "paths are looked up from the current directory".into(),
+            Error::NoSnapshots(_) => "files that end in .pickle or .pkl are looked for, also compressed; name others themselves".into(),
+            Error::NothingPiped => "pipe a log in, as in `python train.py 2>&1 | oomph explain -`, or name a file".into(),
+            Error::Snapshot { source, .. } => return source.hint(),
+            Error::NoOomInLog { .. } => "the words looked for are PyTorch's, such as `CUDA out of memory`; was stderr kept (`2>&1`)?".into(),
+            Error::TryFailed { .. } => "try again until the answer is fits or does not fit".into(),
+            Error::EmptySnapshot => format!("history was never recorded: {HOW_TO_RECORD}"),
+            Error::NoTimeline(_) => format!("`oomph explain` reads it; for a timeline, {HOW_TO_RECORD}"),
+            Error::Serve { .. } => "choose another one with --port, or leave that out for any free one".into(),
+            Error::NoDevice { .. } => "choose one of them with --device".into(),
             Error::NoSaveFolder(_) => "make the folder first".into(),
-            Error::BadMemory(_) | Error::Syntax { .. } | Error::Io { .. } => return None,
+            Error::NoStep { there: None, .. } => "give times instead, such as --from 3.5s".into(),
+            Error::NoStep { .. } => "give one of them, or a time such as 3.5s".into(),
+            Error::EmptyRange => "times are seconds since the first event; steps are counted from 1".into(),
+            Error::NothingToReplay => HOW_TO_RECORD.into(),
+            Error::ReplayFailed { .. } => "check the settings given with --alloc-conf; `oomph doctor` says whether tries work here".into(),
+            Error::UnknownRule { nearest, .. } if nearest.is_empty() => "`oomph check --list` lists the rules".into(),
+            Error::UnknownRule { nearest, .. } => {
+                format!("did you mean {}? `oomph check --list` lists all rules", nearest.join(", "))
+            }
+            Error::NothingToCheck(_) => {
+                "Python files, notebooks, shell scripts, YAML and Dockerfiles are looked for; what .gitignore hides is left out".into()
+            }
+            Error::Lint(_) | Error::BadMemory(_) | Error::Syntax { .. } | Error::Io { .. } => return None,
         })
     }
 }

@@ -12,8 +12,11 @@ mod exit;
 mod job;
 mod output;
 mod payload;
+mod progress;
 mod python;
+mod serve;
 mod session;
+mod whatif;
 
 use std::ffi::OsString;
 
@@ -30,6 +33,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitStatus {
     };
     match parsed.command {
         args::Command::Try(options) => commands::r#try::run(&options, &argv),
+        args::Command::Explain(options) => commands::explain::run(&options),
+        args::Command::View(options) => commands::view::run(&options),
+        args::Command::Check(options) => commands::check::run(&options),
         args::Command::Gpus(options) => commands::gpus::run(&options),
         args::Command::Doctor(options) => commands::doctor::run(&options),
     }

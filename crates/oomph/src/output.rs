@@ -25,15 +25,44 @@ pub fn complain(error: &Error) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// An error and its causes, for a place that has one line.
+pub fn in_one_line(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    text
+}
+
+/// An error that does not end the run.
+pub fn say_error(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}: {text}", paint("error", RED));
+}
+
+pub fn warn(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}: {text}", paint("warning", YELLOW));
+}
+
 const RED: &str = "1;31";
 const BLUE: &str = "1;34";
+const YELLOW: &str = "1;33";
 
 fn paint(word: &str, colour: &str) -> String {
     if stderr_takes_colour() { format!("\x1b[{colour}m{word}\x1b[0m") } else { word.to_owned() }
 }
 
+pub fn stdout_takes_colour() -> bool {
+    colour_is_welcome() && io::stdout().is_terminal()
+}
+
 fn stderr_takes_colour() -> bool {
+    colour_is_welcome() && io::stderr().is_terminal()
+}
+
+fn colour_is_welcome() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !refused && !dumb && io::stderr().is_terminal()
+    !refused && !dumb
 }

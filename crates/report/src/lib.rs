@@ -1,12 +1,13 @@
-//! Draws a finished try.
+//! Draws a finished result.
 //!
-//! [`Try`] is plain data: what was seen, with no opinion on how it looks. Each format is one file
-//! and one function from `&Try` to `String`; nothing here prints.
+//! A [`Try`], an `Explained` and a `lint::Report` are plain data: what was seen, with no opinion on how it looks. Each format is one file
+//! and one function to a `String`; nothing here prints.
 
-mod json;
-mod text;
+pub mod checked;
+pub mod explained;
 mod tried;
 
-pub use json::{json, refusal_json};
-pub use text::text;
-pub use tried::{Basis, Ended, Gpu, Location, Oom, Peak, Phase, Rank, Saved, Step, Try, Unknown, Verdict, Warning};
+pub use tried::{
+    Basis, Ended, Gpu, Location, Oom, Peak, Phase, Rank, Saved, Step, Try, Unknown, Verdict, Warning, json,
+    refusal_json, text,
+};

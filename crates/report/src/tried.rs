@@ -2,7 +2,13 @@
 //!
 //! A number that nobody saw is `None`; 0 always means that 0 was read.
 
+mod json;
+mod text;
+
 use serde::{Deserialize, Serialize};
+
+pub use json::{json, refusal_json};
+pub use text::text;
 
 /// Everything one `oomph try` found out.
 #[derive(Debug, Clone, PartialEq)]

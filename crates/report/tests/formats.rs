@@ -113,6 +113,14 @@ fn text_when_it_does_not_fit() {
 }
 
 #[test]
+fn a_saved_snapshot_of_a_crash_says_how_to_ask_why() {
+    let saved = Try { snapshot: Some("/home/ada/try.pickle".into()), ..does_not_fit() };
+    assert!(text(&saved).contains("hint: `oomph explain try.pickle` says"), "{}", text(&saved));
+    let fits = Try { snapshot: saved.snapshot, ..fits() };
+    assert!(!text(&fits).contains("oomph explain"));
+}
+
+#[test]
 fn text_when_it_could_not_tell() {
     insta::assert_snapshot!(text(&could_not_tell()));
 }

@@ -1,5 +1,8 @@
 //! One file per command. Each turns its arguments into an answer and an exit status.
 
+pub mod check;
 pub mod doctor;
+pub mod explain;
 pub mod gpus;
 pub mod r#try;
+pub mod view;

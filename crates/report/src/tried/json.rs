@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::tried::{Basis, Ended, Gpu, Oom, Peak, Rank, Saved, Step, Try, Unknown, Verdict, Warning};
+use super::{Basis, Ended, Gpu, Oom, Peak, Rank, Saved, Step, Try, Unknown, Verdict, Warning};
 
 const SCHEMA: u32 = 1;
 

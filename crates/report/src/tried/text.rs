@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use units::{Bytes, Elapsed};
 
-use crate::tried::{Basis, Ended, Location, Oom, Peak, Rank, Step, Try, Unknown, Verdict, Warning};
+use super::{Basis, Ended, Location, Oom, Peak, Rank, Step, Try, Unknown, Verdict, Warning};
 
 /// How many rows of the step table are shown before the middle is left out.
 const STEPS_SHOWN: usize = 5;
@@ -185,6 +185,9 @@ fn saved_section(tried: &Try) -> String {
     }
     if let Some(path) = &tried.snapshot {
         let _ = writeln!(out, "Memory snapshot in {path}");
+        if tried.fits() == Some(false) {
+            let _ = writeln!(out, "hint: `oomph explain {}` says who held the memory, and why", from_here(tried, path));
+        }
     }
     out
 }
