@@ -136,7 +136,7 @@ fn crash(oom: Oom) -> Crash {
         message,
         traceback: traceback(oom.traceback.as_deref().unwrap_or_default(), oom.location),
         step: oom.step,
-        phase: oom.phase.as_deref().and_then(phase),
+        phase: oom.phase.as_deref().and_then(Phase::from_word),
         ..Crash::default()
     }
 }
@@ -155,18 +155,6 @@ fn traceback(text: &str, location: Option<Location>) -> Vec<CodeLine> {
         code: place.code.map(|code| code.trim().to_owned()),
     };
     location.map(line).into_iter().collect()
-}
-
-fn phase(name: &str) -> Option<Phase> {
-    Some(match name {
-        "init" => Phase::Init,
-        "forward" => Phase::Forward,
-        "backward" => Phase::Backward,
-        "optimizer" => Phase::Optimizer,
-        "eval" => Phase::Eval,
-        "save" => Phase::Save,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -27,6 +27,39 @@ pub enum Category {
     Unknown,
 }
 
+impl Category {
+    pub const ALL: [Category; 9] = [
+        Category::Parameter,
+        Category::Gradient,
+        Category::OptimizerState,
+        Category::Buffer,
+        Category::Activation,
+        Category::Input,
+        Category::Temporary,
+        Category::Workspace,
+        Category::Unknown,
+    ];
+
+    /// As the Python side writes it in marks, and as people read it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Category::Parameter => "parameter",
+            Category::Gradient => "gradient",
+            Category::OptimizerState => "optimizer-state",
+            Category::Buffer => "buffer",
+            Category::Activation => "activation",
+            Category::Input => "input",
+            Category::Temporary => "temporary",
+            Category::Workspace => "workspace",
+            Category::Unknown => "unknown",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Category> {
+        Category::ALL.into_iter().find(|category| category.word() == word)
+    }
+}
+
 /// How a purpose is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]

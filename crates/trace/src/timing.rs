@@ -17,6 +17,27 @@ pub enum Phase {
     Save,
 }
 
+impl Phase {
+    pub const ALL: [Phase; 6] =
+        [Phase::Init, Phase::Forward, Phase::Backward, Phase::Optimizer, Phase::Eval, Phase::Save];
+
+    /// As the Python side writes it in marks and events, and as people read it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Phase::Init => "init",
+            Phase::Forward => "forward",
+            Phase::Backward => "backward",
+            Phase::Optimizer => "optimizer",
+            Phase::Eval => "eval",
+            Phase::Save => "save",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Phase> {
+        Phase::ALL.into_iter().find(|phase| phase.word() == word)
+    }
+}
+
 /// One training step: the events from `first` up to and including `last`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {

@@ -4,9 +4,7 @@ use serde::Serialize;
 use trace::{AllocationId, Basis, FrameId, StackId};
 
 use crate::axis::{AxisKind, seconds_at};
-use crate::grouping::category_word;
 use crate::lives::event_before;
-use crate::search::phase_word;
 use crate::series::Series;
 
 #[derive(Debug, Serialize)]
@@ -62,7 +60,7 @@ impl When {
             moment,
             seconds: seconds_at(series.events(), moment),
             step: series.step_at(moment).map(|step| step.number),
-            phase: phase.map(|&phase| phase_word(phase)),
+            phase: phase.map(|phase| phase.word()),
             position: series.axes.iter().map(|axis| (axis.kind, axis.position(moment))).collect(),
         }
     }
@@ -91,7 +89,7 @@ pub fn facts(series: &Series, id: u32) -> Option<Facts<'_>> {
         stream: format!("{:#x}", series.events().stream_handle(allocation.stream)),
         pool: (allocation.pool != (0, 0)).then(|| format!("{}.{}", allocation.pool.0, allocation.pool.1)),
         small: allocation.small,
-        category: category_word(purpose.category),
+        category: purpose.category.word(),
         inferred: purpose.basis == Basis::Inferred,
         module: series.recording().names.get(purpose.module),
         born: (born > 0).then(|| When::at(series, born)),

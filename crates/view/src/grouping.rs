@@ -10,8 +10,6 @@ use trace::{History, Recording};
 use crate::lives::Lives;
 use crate::site::Sites;
 
-pub use category::word as category_word;
-
 /// Colours that can still be told apart, the rest included.
 const MOST_GROUPS: usize = 12;
 

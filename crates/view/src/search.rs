@@ -14,7 +14,6 @@
 use trace::{AllocationId, FrameId, Phase, StackId};
 use units::Bytes;
 
-use crate::grouping::category_word;
 use crate::lives::event_before;
 use crate::series::Series;
 
@@ -116,7 +115,7 @@ impl Test {
             }
             Test::Category(word) => Box::new(move |at| category(series, at).starts_with(word.as_str())),
             Test::Phase(word) => {
-                Box::new(move |at| phase(series, at).is_some_and(|phase| phase_word(phase).starts_with(word.as_str())))
+                Box::new(move |at| phase(series, at).is_some_and(|phase| phase.word().starts_with(word.as_str())))
             }
             Test::Step(number) => {
                 Box::new(move |at| series.step_at(lives.born[at]).is_some_and(|step| step.number == *number))
@@ -203,24 +202,13 @@ fn module(series: &Series, at: usize) -> usize {
 }
 
 fn category(series: &Series, at: usize) -> &'static str {
-    category_word(series.history().purposes().get(AllocationId::from_index(at)).category)
+    series.history().purposes().get(AllocationId::from_index(at)).category.word()
 }
 
 /// The phase in which it was made.
 fn phase(series: &Series, at: usize) -> Option<Phase> {
     let event = event_before(series.lives.born[at])?;
     series.phases().get(event.index()).copied()
-}
-
-pub fn phase_word(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Init => "init",
-        Phase::Forward => "forward",
-        Phase::Backward => "backward",
-        Phase::Optimizer => "optimizer",
-        Phase::Eval => "eval",
-        Phase::Save => "save",
-    }
 }
 
 #[cfg(test)]

@@ -286,7 +286,7 @@ pub(super) fn method(owner: Kind, name: &str) -> Option<Kind> {
 }
 
 /// Methods of a module that give the module itself.
-const KEEPS_MODULE: &[&str] = &[
+pub(super) const KEEPS_MODULE: &[&str] = &[
     "to",
     "cuda",
     "cpu",

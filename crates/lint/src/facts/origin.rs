@@ -93,7 +93,7 @@ impl<'a> Facts<'a> {
             let call = current.as_call_expr()?;
             current = match (self.callee(call), self.method(call)) {
                 (Some(name), _) if library::passes_through(name) => call.arguments.args.first()?,
-                (None, Some((owner, name))) if KEEPS.contains(&name) => owner,
+                (None, Some((owner, name))) if library::KEEPS_MODULE.contains(&name) => owner,
                 (None, Some((_, "prepare" | "setup"))) => call.arguments.args.first()?,
                 _ => return Some(call),
             };
@@ -109,18 +109,3 @@ impl<'a> Facts<'a> {
         self.origins(expr).into_iter().filter_map(|origin| self.constructor(origin)).collect()
     }
 }
-
-const KEEPS: &[&str] = &[
-    "to",
-    "cuda",
-    "cpu",
-    "half",
-    "float",
-    "double",
-    "bfloat16",
-    "eval",
-    "train",
-    "requires_grad_",
-    "apply",
-    "to_empty",
-];

@@ -61,7 +61,7 @@ fn signed(bytes: i64) -> String {
 /// `died in forward of step 3` or `did not die`
 fn fate(explanation: &Explanation) -> String {
     match &explanation.oom {
-        Some(oom) => oom.phase.map_or("died".into(), |phase| format!("died in {}", words::phase_name(phase))),
+        Some(oom) => oom.phase.map_or("died".into(), |phase| format!("died in {}", phase.word())),
         None => "lived".into(),
     }
 }
@@ -78,7 +78,7 @@ fn against(compared: &Comparison) -> Option<String> {
 
 /// Rows of differences as all formats list them: categories, then modules, then lines.
 fn differences(compared: &Comparison, about: &About, most: usize) -> Vec<(&'static str, Vec<(i64, String)>)> {
-    let categories = compared.by_category.iter().map(|row| (row.bytes, words::category(row.what).to_owned()));
+    let categories = compared.by_category.iter().map(|row| (row.bytes, row.what.word().to_owned()));
     let modules = compared.by_module.iter().map(|row| (row.bytes, row.what.clone()));
     let lines = compared.by_line.iter().map(|row| (row.bytes, words::place(about, &row.what)));
     vec![

@@ -115,7 +115,7 @@ fn held_section(held: &Held, shown: Shown) -> String {
     let total: u64 = held.total_bytes.unwrap_or_else(|| held.by_category.iter().map(|row| row.bytes).sum());
     let row = |row: &explain::HeldFor| {
         let share = words::share(row.bytes, total);
-        let category = words::category(row.category);
+        let category = row.category.word();
         format!(
             "<tr><td class=\"size\">{}</td><td>{category}</td><td class=\"size\">{}</td><td class=\"bar\"><span \
              class=\"{category}\" style=\"width:{:.1}%\"></span></td><td>{}</td></tr>\n",

@@ -67,7 +67,7 @@ fn oom_of(oom: &Oom) -> Value {
         "device": oom.device,
         "rank": oom.rank,
         "step": oom.step,
-        "phase": oom.phase.map(words::phase_name),
+        "phase": oom.phase.map(trace::Phase::word),
         "location": oom.location.as_ref().map(location),
         "code": oom.code,
         "allocated_bytes": oom.allocated_bytes,
@@ -112,9 +112,10 @@ fn held_of(held: &Held) -> Value {
         Moment::Peak => "peak",
         Moment::End => "end",
     });
-    let by_category = held.by_category.iter().map(
-        |row| json!({"category": words::category(row.category), "bytes": row.bytes, "basis": words::basis(row.basis)}),
-    );
+    let by_category = held
+        .by_category
+        .iter()
+        .map(|row| json!({"category": row.category.word(), "bytes": row.bytes, "basis": words::basis(row.basis)}));
     let by_module =
         held.by_module.iter().map(|row| json!({"module": row.module, "bytes": row.bytes, "count": row.count}));
     json!({

@@ -75,13 +75,8 @@ fn held(held: &Held, shown: Shown) -> String {
     );
     for row in cut(&held.by_category, shown.categories).0 {
         let share = words::percent(words::share(row.bytes, total));
-        let _ = writeln!(
-            out,
-            "| {} | {} | {share} | {} |",
-            words::category(row.category),
-            Bytes(row.bytes),
-            words::basis(row.basis)
-        );
+        let _ =
+            writeln!(out, "| {} | {} | {share} | {} |", row.category.word(), Bytes(row.bytes), words::basis(row.basis));
     }
     out
 }

@@ -98,7 +98,7 @@ fn held_section(held: &Held, shown: Shown) -> String {
         let share = words::share(row.bytes, total);
         let line = format!(
             "  {:<16}{:>10}  {:>5}  {}",
-            words::category(row.category),
+            row.category.word(),
             Bytes(row.bytes),
             words::percent(share),
             bar(share)

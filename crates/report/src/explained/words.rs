@@ -1,7 +1,7 @@
 //! The words and numbers that every format uses.
 
 use explain::{Explanation, Fact, Finding, Location, Moment, Oom};
-use trace::{Basis, Category, Phase, Refuser};
+use trace::{Basis, Refuser};
 use units::Bytes;
 
 use super::{About, WhatIf};
@@ -24,8 +24,8 @@ pub fn capital(text: &str) -> String {
 pub fn wanted(oom: &Oom) -> Option<String> {
     let when = match (oom.phase, oom.step) {
         // Step 0 is before training began.
-        (Some(phase), None | Some(0)) => Some(format!("in {}", phase_name(phase))),
-        (Some(phase), Some(step)) => Some(format!("in {} of step {step}", phase_name(phase))),
+        (Some(phase), None | Some(0)) => Some(format!("in {}", phase.word())),
+        (Some(phase), Some(step)) => Some(format!("in {} of step {step}", phase.word())),
         (None, Some(step)) if step > 0 => Some(format!("in step {step}")),
         (None, _) => None,
     };
@@ -81,35 +81,10 @@ pub fn moment(when: Option<Moment>) -> &'static str {
     }
 }
 
-pub fn category(category: Category) -> &'static str {
-    match category {
-        Category::Parameter => "parameter",
-        Category::Gradient => "gradient",
-        Category::OptimizerState => "optimizer-state",
-        Category::Buffer => "buffer",
-        Category::Activation => "activation",
-        Category::Input => "input",
-        Category::Temporary => "temporary",
-        Category::Workspace => "workspace",
-        Category::Unknown => "unknown",
-    }
-}
-
 pub fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Marked => "marked",
         Basis::Inferred => "inferred",
-    }
-}
-
-pub fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Init => "init",
-        Phase::Forward => "forward",
-        Phase::Backward => "backward",
-        Phase::Optimizer => "optimizer",
-        Phase::Eval => "eval",
-        Phase::Save => "save",
     }
 }
 

@@ -10,29 +10,12 @@ use crate::pickle::handle::Handle;
 
 /// PyTorch's profiler has other words for some. (`torch/profiler/_memory_profiler.py`, `Category`)
 pub fn category(text: &str) -> Option<Category> {
-    Some(match text {
-        "parameter" => Category::Parameter,
-        "gradient" => Category::Gradient,
-        "optimizer-state" | "optimizer_state" => Category::OptimizerState,
-        "buffer" => Category::Buffer,
-        "activation" => Category::Activation,
-        "input" => Category::Input,
-        "temporary" | "autograd_detail" => Category::Temporary,
-        "workspace" => Category::Workspace,
-        _ => return None,
-    })
-}
-
-fn phase(text: &str) -> Option<Phase> {
-    Some(match text {
-        "init" => Phase::Init,
-        "forward" => Phase::Forward,
-        "backward" => Phase::Backward,
-        "optimizer" => Phase::Optimizer,
-        "eval" => Phase::Eval,
-        "save" => Phase::Save,
-        _ => return None,
-    })
+    let word = match text {
+        "optimizer_state" => "optimizer-state",
+        "autograd_detail" => "temporary",
+        other => other,
+    };
+    Category::from_word(word).filter(|&category| category != Category::Unknown)
 }
 
 /// Fills in what oomph knew beside PyTorch's snapshot. `device` finds or makes a device.
@@ -147,7 +130,7 @@ fn span(table: Table, row: &[Handle]) -> Option<Span> {
     Some(Span {
         first: table.size(first)?,
         last: table.size(last)?,
-        phase: phase(table.values.texts.get(name)?)?,
+        phase: Phase::from_word(table.values.texts.get(name)?)?,
         step: table.size(step).and_then(|step| u32::try_from(step).ok()).unwrap_or(0),
     })
 }
@@ -169,7 +152,7 @@ fn timed(values: Values, oomph: Handle, device: &Device) -> Option<Marks> {
         Some(Span {
             first: before(values.size(row, "start_us")?),
             last: before(values.size(row, "end_us")?),
-            phase: phase(&values.text(row, "phase")?)?,
+            phase: Phase::from_word(&values.text(row, "phase")?)?,
             step: values.small(row, "step").unwrap_or(0),
         })
     });
@@ -239,7 +222,7 @@ fn oom_mark(values: Values, oom: Handle) -> OomMark {
         requested_bytes: values.size(oom, "requested_bytes"),
         message: values.text(oom, "message"),
         step: values.small(oom, "step"),
-        phase: values.text(oom, "phase").and_then(|text| phase(&text)),
+        phase: values.text(oom, "phase").and_then(|text| Phase::from_word(&text)),
         file: values.text(location, "file"),
         line: values.small(location, "line"),
         code: values.text(location, "code"),

@@ -22,25 +22,10 @@ pub fn grouping(scene: &Scene<'_>) -> Grouping {
     let all = || (0..scene.lives.len()).map(|at| purposes.get(AllocationId::from_index(at)));
     let of = all().map(|purpose| place(purpose.category)).collect();
     let groups =
-        ORDER.iter().map(|&category| Group { rest: category == Category::Unknown, ..Group::named(word(category)) });
+        ORDER.iter().map(|&category| Group { rest: category == Category::Unknown, ..Group::named(category.word()) });
     Grouping { id: "category", groups: groups.collect(), of, marked: Some(all().all(|it| it.basis == Basis::Marked)) }
 }
 
 fn place(category: Category) -> u8 {
     ORDER.iter().position(|&known| known == category).unwrap_or(ORDER.len() - 1) as u8
-}
-
-/// The word for a category, as in the marks that the Python side writes.
-pub fn word(category: Category) -> &'static str {
-    match category {
-        Category::Parameter => "parameter",
-        Category::Gradient => "gradient",
-        Category::OptimizerState => "optimizer-state",
-        Category::Buffer => "buffer",
-        Category::Activation => "activation",
-        Category::Input => "input",
-        Category::Temporary => "temporary",
-        Category::Workspace => "workspace",
-        Category::Unknown => "unknown",
-    }
 }

@@ -3,14 +3,13 @@
 use explain::{Comparison, Ran};
 use serde_json::{Value, json};
 
+use super::super::Explained;
 use super::super::json::{document, location, written};
-use super::super::{Explained, words};
 use super::{About, main_run};
 
 pub fn compared_json(compared: &Comparison, about: &About) -> String {
     let mut top = main_run(compared).map(|run| whole(run, about)).unwrap_or_else(|| json!({}));
-    let by_category =
-        compared.by_category.iter().map(|row| json!({"category": words::category(row.what), "bytes": row.bytes}));
+    let by_category = compared.by_category.iter().map(|row| json!({"category": row.what.word(), "bytes": row.bytes}));
     let by_module = compared.by_module.iter().map(|row| json!({"module": row.what, "bytes": row.bytes}));
     let by_line = compared.by_line.iter().map(|row| {
         let mut value = location(&row.what);
