@@ -10,8 +10,10 @@ OOMPH := $(CARGO_TARGET_DIR)/release/oomph
 # Drives the browser in `make browser`; what it needs stays out of the checkout's files.
 BROWSER := $(CARGO_TARGET_DIR)/browser
 PLAYWRIGHT_VERSION := 1.65.0
+# What `oomph check` is compared with, and on.
+PEERS := $(CARGO_TARGET_DIR)/peers
 
-.PHONY: setup build demo test browser measure-view truth bench matrix wheel
+.PHONY: setup build demo test browser measure-view truth bench bench-check matrix wheel
 
 setup: $(VENV)/.ready build
 
@@ -36,7 +38,7 @@ test: setup
 	cargo test --workspace --locked
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
-	$(VENV)/bin/python -m pytest --quiet python/tests
+	$(VENV)/bin/python -m pytest --quiet --numprocesses auto --dist loadfile python/tests
 
 # The page of `oomph view` in a real browser. Not part of `test`: it needs Chromium and Node, and gets them.
 browser: build $(BROWSER)/.ready
@@ -59,6 +61,19 @@ truth: setup
 # How long tries take, and how much host memory.
 bench: setup
 	$(VENV)/bin/python truth/bench.py
+
+# How fast `oomph check` is, beside ruff, TorchFix and torch-preflight. Not part of `test`: it fetches them, and code to read.
+bench-check: build $(VENV)/.ready $(PEERS)/.ready
+	$(VENV)/bin/python bench/check.py --oomph $(OOMPH) --peers $(PEERS)/venv/bin --write bench/check.md \
+		--large $(PEERS)/transformers --small $(PEERS)/examples
+
+$(PEERS)/.ready: $(VENV)/.ready
+	test -d $(PEERS)/transformers || git clone --quiet --depth 1 https://github.com/huggingface/transformers $(PEERS)/transformers
+	test -d $(PEERS)/examples || git clone --quiet --depth 1 https://github.com/pytorch/examples $(PEERS)/examples
+	$(PYTHON) -m venv $(PEERS)/venv
+	$(VENV)/bin/uv pip install --quiet --python $(PEERS)/venv/bin/python \
+		ruff==0.17.4 torchfix==0.7.0 torch-preflight==0.5.0
+	touch $@
 
 # The same scripts with other versions of torch.
 matrix: setup

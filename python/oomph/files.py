@@ -48,6 +48,13 @@ def _tell_old_pathlib() -> None:
         accessor.open = staticmethod(io.open)
 
 
+def begin_in(directory: str) -> None:
+    """What is written from now on belongs to the try in `directory`."""
+    if _overlay is not None:
+        with inside():
+            _overlay.begin_in(directory)
+
+
 def become_twin() -> None:
     """This process, just forked, is the twin from now on: silent, and nothing it writes is seen by anyone."""
     from oomph import descriptors

@@ -95,4 +95,6 @@ def _spot(frame: types.FrameType, line: int) -> Spot:
 
 
 def _without_ours(spots: list[Spot]) -> list[Spot]:
-    return [spot for spot in spots if not is_ours(spot.file)]
+    """Nor what is outside of a script that we run ourselves (main.py)."""
+    base = [index for index, spot in enumerate(spots) if spot.file == _OURS + "main.py"]
+    return [spot for spot in spots[base[-1] + 1 if base else 0 :] if not is_ours(spot.file)]

@@ -19,6 +19,7 @@ _SIGNATURES = {
     "ghost_watch": (None, []),
     "ghost_read_tensors": (None, [ctypes.c_int]),
     "ghost_unlimited": (None, []),
+    "ghost_card_changed": (None, []),
     "ghost_answer_next": (None, [ctypes.c_void_p, ctypes.c_uint64]),
     "ghost_answer_clear": (None, []),
     "ghost_reads": (ctypes.c_uint64, []),

@@ -22,21 +22,24 @@ from oomph.journal import Journal
 
 class Overlay:
     def __init__(self, directory: str, emit, twin: bool = False) -> None:
-        self.session = os.path.realpath(directory)
         self.emit = emit
+        self.twin = False
+        self.begin_in(directory, str(os.getpid()) if twin else "files")
+        # A twin may start late: what counts for it is what had been made when it was forked.
+        os.register_at_fork(before=self.look_around)
+        self.twin = twin
+
+    def begin_in(self, directory: str, scratch: str = "files") -> None:
+        """Nothing is written yet, and what will be belongs to the try in `directory`."""
+        self.session = os.path.realpath(directory)
         self.journal = Journal(os.path.join(self.session, "created"))
         self.created: set[str] = set()
         self.copies: dict[str, str] = {}
         self.gone: set[str] = set()
         self.elsewhere: set[str] = set()
-        self.twin = False
-        self.scratch = os.path.join(self.session, "scratch", str(os.getpid()) if twin else "files")
+        self.scratch = os.path.join(self.session, "scratch", scratch)
         self._left_alone = (self.session + "/", "/dev/", "/proc/", "/sys/", *_compiler_caches())
-
         self.look_around()
-        # A twin may start late: what counts for it is what had been made when it was forked.
-        os.register_at_fork(before=self.look_around)
-        self.twin = twin
 
     def look_around(self) -> None:
         """Learn what other processes of the try made."""

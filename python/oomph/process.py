@@ -25,7 +25,7 @@ class Process:
         self.steps.script_goes_on = self.oom.settle_pending
         self.errors = Errors(self.oom)
         self.limit = TimeLimit(session, self.steps, began)
-        snapshot.prepare(session, self.steps)
+        session.when_known(lambda: snapshot.prepare(session, self.steps))
         ending.prepare(session, self.steps)
         ending.before(self.close)
         os.register_at_fork(after_in_child=self.forked)
@@ -45,6 +45,21 @@ class Process:
             cuda_build=self.torch.version.cuda if self.torch is not None else None,
         )
         self._end_with_multiprocessing()
+
+    @guarded
+    def hello_unless_spawned(self) -> None:
+        if not self.spawned:
+            self.hello()
+
+    @guarded
+    def limit_unless_spawned(self) -> None:
+        if not self.spawned:
+            self.limit.start()
+
+    def begin_again(self, began: float) -> None:
+        """A candidate is forked from the warm process, and yet the try's own first process."""
+        self.spawned = False
+        self.limit.began = began
 
     def close(self, reason: str) -> None:
         """What has to be written before the `end` event."""

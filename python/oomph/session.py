@@ -9,11 +9,37 @@ from oomph import plain
 
 
 class Session:
-    """One try, as seen from one process."""
+    """One try, as seen from one process. In a warm process (warm.py) it is known only once a candidate begins."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, is_known: bool = True) -> None:
         self.directory = directory
+        self.is_known = is_known
         self._config: dict | None = None
+        self._waiting: list = []
+
+    def when_known(self, call) -> None:
+        """Call now, or where the try is not known yet, in every candidate as it begins, in the order of these calls."""
+        if self.is_known:
+            call()
+        else:
+            self._waiting.append(call)
+
+    def become(self, directory: str) -> None:
+        """This process is the try in `directory` from now on."""
+        self.directory, self.is_known, self._config = directory, True, None
+        for call in self._waiting:
+            call()
+        self._waiting.clear()
+
+    def mentions(self, key: str) -> bool:
+        """Whether the config has this key, found without reading it as JSON."""
+        if self._config is not None:
+            return key in self._config
+        try:
+            with plain.open(os.path.join(self.directory, "config.json"), "rb") as file:
+                return f'"{key}"'.encode() in file.read()
+        except OSError:
+            return False
 
     @property
     def config(self) -> dict:
@@ -44,6 +70,31 @@ class Session:
     @property
     def keep_files(self) -> bool:
         return bool(self.config.get("keep_files"))
+
+    @property
+    def argv(self) -> list[str] | None:
+        """The script and its arguments, if other than on the command line."""
+        return self.config.get("argv")
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The user's files that are to run with another text: path -> where that text is."""
+        return self.config.get("sources") or {}
+
+    @property
+    def survey(self) -> bool:
+        """Write down what is seen of the script (survey/)."""
+        return bool(self.config.get("survey"))
+
+    @property
+    def remedies(self) -> list[dict]:
+        """What to change about the script, in this order: `{"id", "settings"}`."""
+        return self.config.get("remedies") or []
+
+    @property
+    def costs(self) -> bool:
+        """Write down the operations of a step (costs.py)."""
+        return bool(self.config.get("costs"))
 
     @property
     def save(self) -> str | None:

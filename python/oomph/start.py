@@ -16,8 +16,18 @@ from oomph.session import Session
 _HELPERS = ("multiprocessing.resource_tracker", "_inductor/compile_worker", "torch._inductor.compile_worker")
 _HELPER_MODULES = ("pip", "ensurepip", "venv")
 
+# Keys of the config, and the part that each asks for, in this order. The last may run the script.
+_ASKED = {
+    "environment": "environment",
+    "survey": "survey",
+    "remedies": "remedies",
+    "argv": "arguments",
+    "sources": "sources",
+}
+
 _session: Session | None = None
 _process = None
+print_uncaught = None  # instead of Python's own, where that would not do (sources.py)
 _began = 0.0
 
 
@@ -27,15 +37,49 @@ def begin() -> None:
     if is_helper(sys.orig_argv):
         return
     _began = time.time()
-    _session = Session(os.environ["OOMPH_SESSION"])
+    is_warm = bool(os.environ.pop("OOMPH_WARM", None))  # at once: processes that an import starts are none
+    _session = Session(os.environ["OOMPH_SESSION"], is_known=not is_warm)
     events.open_in(_session.directory)
     if os.environ.get("OOMPH_TWIN"):
         events.mute()  # a child of the twin is as silent as the twin
     _install_excepthook()
+    if is_warm:
+        _leave_at_once()
     atexit.register(_at_exit)
     sys.meta_path.insert(0, After(_callbacks()))
     _optional("offline", lambda offline: offline.install())
     _optional("files", lambda files: files.install(_session, events))
+    if is_warm:
+        from oomph import warm
+
+        warm.serve(_session, sys.modules[__name__])  # returns in the candidates that it forks
+    _run_as_asked()
+
+
+def _leave_at_once() -> None:
+    """After everything else that is registered for the end: what is registered first runs last."""
+    from oomph import leaving
+
+    leaving.note_exits()
+    atexit.register(leaving.at_exit)
+
+
+def begin_again() -> None:
+    """This process has just been forked from a warm one, and its try begins now."""
+    global _began
+    _began = time.time()
+    events.open_in(_session.directory)
+    _optional("offline", lambda offline: offline.install())
+    _optional("files", lambda files: files.begin_in(_session.directory))
+    if _process is not None:
+        _process.begin_again(_began)
+
+
+def _run_as_asked() -> None:
+    """Watched, changed, with other arguments or another text than Python was started with, if the try says so."""
+    for key, part in _ASKED.items():
+        if _session.mentions(key):
+            _optional(part, lambda module: module.install(_session))
 
 
 def process():
@@ -64,20 +108,23 @@ def after_torch(torch) -> None:
 
     parts = process()
     parts.torch = torch
-    if not parts.spawned:
-        guarded(parts.hello)()
+    _session.when_known(parts.hello_unless_spawned)
     guarded(peaks.watch)(torch)
     guarded(steps.watch)(torch, parts.steps)
     guarded(card.watch)(torch, parts)
     guarded(_install_thread_hook)()
-    guarded(_shorten_loaders)(torch)
-    if not parts.spawned:
-        guarded(parts.limit.start)()
+    _session.when_known(lambda: guarded(_shorten_loaders)(torch))
+    _session.when_known(parts.limit_unless_spawned)
     _optional("twin", lambda twin: twin.watch(torch))
+    _optional("costs", lambda costs: costs.watch(parts.steps))
 
 
 def after_trainer(module) -> None:
-    if _session is not None and _session.full:
+    _session.when_known(lambda: _guarded(_shorten_trainer, module))
+
+
+def _shorten_trainer(module) -> None:
+    if _session.full:
         from oomph import trainers
 
         trainers.BY_MODULE[module.__name__](module)
@@ -166,7 +213,8 @@ def _install_excepthook() -> None:
     def excepthook(kind, error, trace):
         if error is not None:
             _guarded(lambda: process().errors.tell(error))
-        following(kind, error, error.__traceback__ if error is not None else trace)
+        show = print_uncaught if following is sys.__excepthook__ and print_uncaught else following
+        show(kind, error, error.__traceback__ if error is not None else trace)
 
     sys.excepthook = excepthook
 

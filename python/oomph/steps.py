@@ -30,6 +30,9 @@ class Steps:
         self.stop = stop
         self.loaders_used = lambda: False
         self.script_goes_on = lambda: None
+        # Who counts what steps are made of hears of each one's end, and of optimizers before the first.
+        self.counted = lambda number: None
+        self.begins_anew = lambda: None
         self.forget()
 
     def forget(self) -> None:
@@ -57,6 +60,8 @@ class Steps:
     @guarded
     def optimizer_made(self, optimizer) -> None:
         self.made.add(optimizer)
+        if not self.number:
+            self.begins_anew()
 
     @guarded
     def before_step(self, optimizer) -> None:
@@ -70,6 +75,7 @@ class Steps:
         if self.base + self.counts[optimizer] > self.number:
             self.close()
             self.number = self.base + self.counts[optimizer]
+            self.counted(self.number)
             events.progress("step", str(self.number))
         self.measure()
 
@@ -161,6 +167,8 @@ class Steps:
     def _judge_backwards(self) -> None:
         """No optimizer step yet, and perhaps never: a hand-written update shows only as backward passes."""
         enough = BACKWARDS_WITH_IDLE_OPTIMIZER if len(self.made) else BACKWARDS_WITHOUT_OPTIMIZER
+        if not len(self.made):
+            self.counted(0)
         self.after_backwards = [*self.after_backwards, peaks.read().peak][-10:]
         still = len({(peak.allocated_bytes, peak.reserved_bytes) for peak in self.after_backwards}) == 1
         if self.session.full or self.session.steps is not None or self.backwards < enough or not still:

@@ -103,9 +103,9 @@ def _ran_backward() -> bool:
 
 def _watch_inline(why: str) -> None:
     """Keep values in this very process: better a reserved size that is off a little than a wrong branch."""
-    from oomph import shadow
+    from oomph import costs, shadow
 
-    shadow.install(events.warning)
+    shadow.install(events.warning, costs.begin())
     events.warning("values-inline", f"values are kept in the measured process because {why}; peaks may be off a little")
 
 
@@ -135,7 +135,7 @@ def _fork(torch, library) -> bool:
     os.set_blocking(news, False)
     library.ghost_twin_follow(pid)
     _pid, _news = pid, news
-    ending.before(lambda reason: state_warning())
+    ending.before(_before_the_end)
     atexit.register(_end_twin)
     return True
 
@@ -143,7 +143,7 @@ def _fork(torch, library) -> bool:
 @guarded
 def _import_ahead() -> None:
     """What both will need, so that it is not imported twice."""
-    from oomph import secluded  # noqa: F401
+    from oomph import costs, secluded  # noqa: F401
     from oomph.shadow import mode  # noqa: F401
 
 
@@ -151,7 +151,7 @@ def _become_twin(torch, library, original: int, told: int) -> None:
     """Whatever goes wrong in here ends the child, and the original falls back to keeping values itself."""
     global _is_twin
     try:
-        from oomph import secluded, shadow
+        from oomph import costs, secluded, shadow
 
         _is_twin = True
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -162,7 +162,7 @@ def _become_twin(torch, library, original: int, told: int) -> None:
         library.ghost_twin_lead()
         library.ghost_unlimited()
         _calm(torch)
-        shadow.install(_tell_through(told))
+        shadow.install(_tell_through(told), costs.begin())
         atexit.register(os._exit, 0)
         os.write(told, b"\n")
     except BaseException:
@@ -192,6 +192,13 @@ def _tell_through(told: int):
             pass
 
     return report
+
+
+def _before_the_end(reason: str) -> None:
+    from oomph import costs
+
+    costs.wait_for(_pid, lambda: ghost.library().ghost_twin_state() not in (_DIVERGED, _ENDED))
+    state_warning()
 
 
 @guarded

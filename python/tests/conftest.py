@@ -67,6 +67,16 @@ def attempt(tmp_path):
     return run
 
 
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory):
+    """One warm process with every framework, for pairs of scripts (remedied.py)."""
+    from remedied import Bench
+
+    made = Bench(tmp_path_factory.mktemp("remedies"))
+    with made.warm:
+        yield made
+
+
 def environment(session: Path, path, extra: dict) -> dict:
     """`path` comes after ours, as the user's own PYTHONPATH does."""
     base = {key: value for key, value in os.environ.items() if not key.startswith("OOMPH_")}

@@ -78,6 +78,12 @@ pub extern "C" fn ghost_read_tensors(yes: i32) {
     known::read_tensors(yes != 0);
 }
 
+/// `GHOST_CARD` names another card now; for a process that was just forked and has not used its card.
+#[unsafe(no_mangle)]
+pub extern "C" fn ghost_card_changed() {
+    crate::card::forget();
+}
+
 /// The card is never full for this process; its size is still what `cudaMemGetInfo` says.
 #[unsafe(no_mangle)]
 pub extern "C" fn ghost_unlimited() {

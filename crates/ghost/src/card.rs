@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What a program can learn about the device.
 pub struct Card {
@@ -53,7 +54,8 @@ impl Card {
     }
 }
 
-static CARD: OnceLock<Option<Card>> = OnceLock::new();
+/// Null until the card is first asked for; what it points to is never freed.
+static CARD: AtomicPtr<Option<Card>> = AtomicPtr::new(std::ptr::null_mut());
 
 fn load() -> Option<Card> {
     let path = std::env::var_os("GHOST_CARD")?;
@@ -66,7 +68,18 @@ fn load() -> Option<Card> {
 
 /// The card, if this process has one.
 pub fn present() -> Option<&'static Card> {
-    CARD.get_or_init(load).as_ref()
+    let mut known = CARD.load(Ordering::Acquire);
+    if known.is_null() {
+        known = Box::into_raw(Box::new(load()));
+        CARD.store(known, Ordering::Release);
+    }
+    // SAFETY: it came from a box that nobody frees.
+    unsafe { &*known }.as_ref()
+}
+
+/// Reads the card anew when it is next asked for: a forked process has one of its own.
+pub fn forget() {
+    CARD.store(std::ptr::null_mut(), Ordering::Release);
 }
 
 /// The card, for calls that only make sense once a device was found.

@@ -40,6 +40,8 @@ pub struct Card {
     pub memory_clock_mhz: u32,
     pub bus_bits: u32,
     pub bandwidth_gb_s: f64,
+    /// To and from the host, one way, of the link's specification.
+    pub host_gb_s: f64,
     pub throughput: Throughput,
     /// The data sheet that clocks, bandwidth and throughput are from.
     pub sheet: String,

@@ -7,7 +7,7 @@ use units::Bytes;
 
 use crate::architecture::{Architecture, Compute};
 use crate::card::{Basis, Card, Features, Throughput};
-use crate::{attributes, overhead};
+use crate::{attributes, link, overhead};
 
 macro_rules! families {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../cards/", $name, ".toml")))),*] };
@@ -64,6 +64,8 @@ struct Family {
     ecc: bool,
     gpudirect_rdma: bool,
     sheet: String,
+    /// `4.0 x16`: generation and lanes.
+    pcie: String,
     reserve: Option<Reserve>,
 }
 
@@ -112,6 +114,10 @@ struct Entry {
     #[serde(deserialize_with = "size")]
     l2: u64,
     bandwidth_gb_s: f64,
+    /// Where it differs from the family's.
+    pcie: Option<String>,
+    /// Where the link to the host is none of PCIe.
+    host_gb_s: Option<f64>,
     tflops: Throughput,
     #[serde(default)]
     attributes: BTreeMap<String, i64>,
@@ -133,6 +139,7 @@ impl Entry {
             .ok_or_else(|| format!("{}: no table for compute capability {compute}", self.id))?;
         let (memory_bytes, source) = self.memory(family)?;
         let derived = overhead::derived(self.multiprocessors, architecture);
+        let link = link::gb_s(self.pcie.as_ref().unwrap_or(&family.pcie))?;
         Ok(Card {
             features: self.features(family),
             attributes: numbered(&self.attributes)?,
@@ -153,6 +160,7 @@ impl Entry {
             memory_clock_mhz: self.memory_clock_mhz,
             bus_bits: self.bus_bits,
             bandwidth_gb_s: self.bandwidth_gb_s,
+            host_gb_s: self.host_gb_s.unwrap_or(link),
             throughput: self.tflops,
             sheet: family.sheet.clone(),
         })
@@ -209,6 +217,7 @@ mod tests {
         ecc = false
         gpudirect_rdma = false
         sheet = "a sheet"
+        pcie = "4.0 x8"
     "#;
     const CARD: &str = r#"
         [[card]]
@@ -252,6 +261,8 @@ mod tests {
         assert_eq!(refused("compute = \"8.8\""), "test: no table for compute capability 8.8");
         assert!(refused("memory = \"8 GiB\"").contains("unknown field `memory`"));
         let reported = "total = \"7 GiB\"\nsource = \"a log\"\n";
+        let slow = refused(&format!("{reported}pcie = \"2.5 x4\""));
+        assert_eq!(slow, "no PCIe 2.5 x4: expected a generation and lanes, as in 4.0 x16");
         assert_eq!(refused(&format!("{reported}attributes = {{ 148 = 1 }}")), "no CUdevice_attribute 148");
     }
 }

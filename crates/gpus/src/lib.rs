@@ -17,6 +17,7 @@ mod architecture;
 mod attributes;
 mod card;
 mod family;
+mod link;
 mod names;
 mod overhead;
 

@@ -129,6 +129,39 @@ fn throughput_is_in_order() {
     }
 }
 
+/// Float32 throughput is multiprocessors times clock times lanes; what a data sheet rounds or counts at another clock is
+/// within 15 % of it.
+#[test]
+fn throughput_follows_from_multiprocessors_and_clock() {
+    for card in all() {
+        let lanes = match (card.compute.major, card.compute.minor) {
+            (6, 0) | (7, _) | (8, 0) => 64.0,
+            _ => 128.0,
+        };
+        let expected = f64::from(card.multiprocessors) * f64::from(card.clock_mhz) * lanes * 2.0 / 1e6;
+        let off = (card.throughput.fp32 - expected).abs() / expected;
+        assert!(off <= 0.15, "{}: {} TFLOP/s, {expected:.1} by clock", card.id, card.throughput.fp32);
+    }
+}
+
+/// GeForce cards halve tensor cores that sum in float32, the others do not: 2 or 4 times float32 since Ampere.
+#[test]
+fn tensor_cores_sum_in_float32() {
+    for card in all().iter().filter(|card| card.id.starts_with("rtx-") && card.family.starts_with("GeForce")) {
+        let (fp32, fp16) = (card.throughput.fp32, card.throughput.fp16.unwrap());
+        let times = if card.compute.major == 7 { 4.0 } else { 2.0 };
+        assert!((fp16 / fp32 - times).abs() < 0.05, "{}: {fp16} of {fp32}", card.id);
+    }
+}
+
+#[test]
+fn every_card_has_a_link_to_its_host() {
+    let of = |id: &str| find(id).unwrap().host_gb_s;
+    assert!((of("h200") - 63.0).abs() < 0.1 && (of("rtx-3060") - 31.5).abs() < 0.1);
+    assert!((of("rtx-4060") - 15.75).abs() < 0.1 && (of("t4") - 15.75).abs() < 0.1);
+    assert!((of("gh200") - 450.0).abs() < 0.1);
+}
+
 #[test]
 fn only_what_was_measured_says_so() {
     let measured: Vec<&str> = all().iter().filter(|card| card.is_measured()).map(|card| card.id.as_str()).collect();

@@ -15,6 +15,8 @@ fn main() {
     let report = lint::check_paths(&paths, &options).expect("the rules exist");
     for finding in &report.findings {
         let (path, line) = (finding.path.display(), finding.span.line);
-        println!("{path}:{line}: {} {} {}", finding.code, finding.severity.as_str(), finding.message);
+        // In a notebook lines count inside the cell: `x.ipynb#3:5` is line 5 of the third.
+        let cell = finding.span.cell.map(|c| format!("#{c}")).unwrap_or_default();
+        println!("{path}{cell}:{line}: {} {} {}", finding.code, finding.severity.as_str(), finding.message);
     }
 }

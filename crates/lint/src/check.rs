@@ -1,11 +1,14 @@
 //! Checking one file: parse, find facts, run the rules that want what is there, drop what comments silence.
 
 mod dispatch;
+mod python2;
+
+use std::collections::BTreeSet;
 
 use crate::config::Selection;
 use crate::facts::Facts;
 use crate::finding::{Edit, Finding, Fix, Problem, ProblemKind};
-use crate::inputs::{lines, settings::Setting};
+use crate::inputs::{lines, notebook::Cell, settings::Setting};
 use crate::parse::{self, Parsed, SyntaxError, TextRange};
 use crate::project::Project;
 use crate::registry;
@@ -14,7 +17,7 @@ use crate::source::{Shape, Source};
 use crate::suppress::Suppressions;
 
 /// What one file gave.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Checked {
     pub findings: Vec<Finding>,
     pub problems: Vec<Problem>,
@@ -31,17 +34,34 @@ pub fn check(source: &Source, project: &Project, selection: &Selection) -> Check
     })
 }
 
-/// Whether a source is still what it should be: Python that parses, cells that parse.
-pub fn is_valid(source: &Source) -> bool {
-    match source.shape() {
+/// Only whether it is Python at all, for files that no rule can have anything to say about.
+pub fn check_syntax(source: &Source) -> Checked {
+    stacker::maybe_grow(STACK / 2, STACK, || {
+        let parsed = parse_source(source, &[]);
+        let problems = parsed.errors().next().map(|error| syntax_problem(source, &error)).into_iter().collect();
+        parsed.forget_if_deep(source);
+        Checked { findings: Vec::new(), problems }
+    })
+}
+
+/// Whether a fix left everything whole: what does not parse did not parse before.
+pub fn is_as_sound(fixed: &Source, before: &Source) -> bool {
+    match fixed.shape() {
         Shape::Lines(_) => true,
         _ => stacker::maybe_grow(STACK / 2, STACK, || {
-            let parsed = parse_source(source, &[]);
-            let valid = !parsed.has_errors();
-            parsed.forget_if_deep(source);
-            valid
+            let broken = broken_cells(fixed);
+            broken.is_empty() || broken.is_subset(&broken_cells(before))
         }),
     }
+}
+
+/// The numbers of the cells that do not parse; a script is one cell.
+fn broken_cells(source: &Source) -> BTreeSet<usize> {
+    let parsed = parse_source(source, &[]);
+    let cell_of = |error: SyntaxError| source.notebook().and_then(|n| n.cell_at(error.range.start()));
+    let broken = parsed.errors().map(|error| cell_of(error).map_or(0, |cell| cell.number)).collect();
+    parsed.forget_if_deep(source);
+    broken
 }
 
 fn check_python(source: &Source, project: &Project, selection: &Selection) -> Checked {
@@ -84,23 +104,18 @@ fn check_python(source: &Source, project: &Project, selection: &Selection) -> Ch
 /// Parses a script, or the Python cells of a notebook without those that hold one of these errors.
 fn parse_source(source: &Source, without: &[SyntaxError]) -> Parsed {
     let Some(notebook) = source.notebook() else { return parse::script(source.text()) };
-    let cells = notebook.cells().iter().filter(|cell| cell.is_python);
-    let sound = cells.filter(|cell| !without.iter().any(|e| cell.range.contains_inclusive(e.range.start())));
-    parse::cells(source.text(), sound.map(|cell| cell.range))
+    let is_broken = |cell: &Cell| without.iter().any(|e| cell.range.contains_inclusive(e.range.start()));
+    let cells = notebook.cells().iter().map(|cell| (cell.range, cell.is_python && !is_broken(cell)));
+    parse::cells(source.text(), cells)
 }
 
 fn syntax_problem(source: &Source, error: &SyntaxError) -> Problem {
     let line = &source.text()[source.line_range(source.line_of(error.range.start()))];
-    let words: Vec<&str> = line.split_whitespace().take(2).collect();
-    let python2 = matches!(words[..], ["print", next] if !next.starts_with(['(', '=', '.', ',']))
-        || line.contains("except ") && line.contains(", e:");
-    let hint = if python2 { " (this looks like Python 2)" } else { "" };
-    Problem {
-        path: source.shared_path(),
-        kind: ProblemKind::Syntax,
-        message: format!("{}{hint}", lower_first(&error.message)),
-        span: Some(source.span(error.range)),
-    }
+    let message = match python2::sign(line, &source.text()[error.range]) {
+        Some(sign) => format!("{sign}, as in Python 2: not checked"),
+        None => lower_first(&error.message),
+    };
+    Problem { path: source.shared_path(), kind: ProblemKind::Syntax, message, span: Some(source.span(error.range)) }
 }
 
 fn lower_first(text: &str) -> String {

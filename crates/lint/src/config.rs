@@ -110,6 +110,11 @@ impl Options {
         // `./train.py` and `train.py` are the same file.
         joined.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect()
     }
+
+    /// As the user would write it.
+    pub(crate) fn relative(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.folder).unwrap_or(path).to_path_buf()
+    }
 }
 
 /// The rules that run on a file.

@@ -1,8 +1,9 @@
 //! A finding: which rule, where, why, and how to mend it. Plain data, for every output format.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::check::Checked;
 use crate::source::Span;
 
 /// How bad it is.
@@ -96,6 +97,20 @@ pub struct Report {
 }
 
 impl Report {
+    pub(crate) fn add(&mut self, checked: Checked) {
+        self.findings.extend(checked.findings);
+        self.problems.extend(checked.problems);
+    }
+
+    /// Puts what is found in some files now in the place of what was said about them.
+    pub fn replace(&mut self, files: &[PathBuf], now: Report) {
+        let is_other = |path: &Path| !files.iter().any(|file| file == path);
+        self.findings.retain(|finding| is_other(&finding.path));
+        self.problems.retain(|problem| is_other(&problem.path));
+        self.add(Checked { findings: now.findings, problems: now.problems });
+        self.sort();
+    }
+
     pub(crate) fn sort(&mut self) {
         self.findings.sort_by(|a, b| order(a).cmp(&order(b)));
         self.findings.dedup();

@@ -1,7 +1,8 @@
 //! Reads training code for the mistakes that make GPUs run out of memory, or that break the remedies: one rule a file, findings
 //! with edits.
 //!
-//! [`check_paths`] checks files and folders, [`check_source`] one text, [`fix_paths`] and [`fix_source`] mend what can be mended.
+//! [`check_paths`] checks files and folders, [`check_source`] one text, [`fix_paths`] and [`fix_source`] mend what can be mended,
+//! [`Watch`] checks again what changed.
 //! The facts that rules ask for are in [`facts`]; how a rule is written is told in `rules/mod.rs`.
 
 mod check;
@@ -20,6 +21,7 @@ mod rules;
 mod sink;
 mod source;
 mod suppress;
+mod watch;
 
 pub use check::Checked;
 pub use config::{Config, Options, Patterns, Selection, known as check_selectors};
@@ -33,6 +35,7 @@ pub use registry::{Entry, all as all_rules, find as find_rule};
 pub use rule::Rule;
 pub use sink::{Draft, Sink};
 pub use source::{Shape, Source, Span};
+pub use watch::{Seen, Watch};
 
 /// Checks one source with the selected rules.
 pub fn check_source(source: &Source, project: &Project, selection: &Selection) -> Checked {

@@ -3,6 +3,8 @@
 //! The tree's types are re-exported from here, so that an update of the parser is felt in one place. Parsing itself
 //! grows the stack as it needs; dropping a very deep tree does not, which is what [`Parsed::forget`] is for.
 
+use std::borrow::Cow;
+
 use ruff_python_ast::token::{TokenKind, Tokens};
 use ruff_python_ast::{ModModule, PySourceType};
 use ruff_python_parser as parser;
@@ -30,10 +32,27 @@ pub fn script(text: &str) -> Parsed {
 
 /// Parses the cells of a notebook, one after the other, each valid by itself. Magics are understood.
 ///
-/// Cells must be in order and separated by one line break each.
-pub fn cells(text: &str, ranges: impl IntoIterator<Item = TextRange>) -> Parsed {
+/// Cells must be in order and separated by one line break each. Those that are not wanted are passed over.
+pub fn cells(text: &str, cells: impl IntoIterator<Item = (TextRange, bool)>) -> Parsed {
     let options = parser::ParseOptions::from(PySourceType::Ipynb);
-    Parsed { module: parser::parse_cells_unchecked(text, ranges, &options) }
+    let (all, wanted): (Vec<TextRange>, Vec<bool>) = cells.into_iter().unzip();
+    let unwanted: Vec<TextRange> =
+        all.iter().zip(wanted).filter(|(_, wanted)| !wanted).map(|(cell, _)| *cell).collect();
+    // The parser insists upon cells that follow one another: the unwanted ones are made of empty lines.
+    let text = if unwanted.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(emptied(text, &unwanted)) };
+    Parsed { module: parser::parse_cells_unchecked(&text, all, &options) }
+}
+
+fn emptied(text: &str, ranges: &[TextRange]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = TextSize::new(0);
+    for range in ranges {
+        out.push_str(&text[TextRange::new(done, range.start())]);
+        out.extend(std::iter::repeat_n('\n', range.len().to_usize()));
+        done = range.end();
+    }
+    out.push_str(&text[done.to_usize()..]);
+    out
 }
 
 impl Parsed {
@@ -144,8 +163,21 @@ mod tests {
     #[test]
     fn magics_parse_in_cells() {
         let text = "%matplotlib inline\n!ls\nx = 1\ny = x?\n";
-        let parsed = cells(text, [TextRange::new(0.into(), 29.into())]);
+        let parsed = cells(text, [(TextRange::new(0.into(), 29.into()), true)]);
         assert!(!parsed.has_errors(), "{:?}", parsed.errors().collect::<Vec<_>>());
         assert_eq!(parsed.body().len(), 3);
+    }
+
+    #[test]
+    fn unwanted_cells_are_passed_over() {
+        let text = "x = 1\n%%bash\nls é\ny = 2\ndef f(:\n";
+        let at = |part: &str| TextRange::at((text.find(part).unwrap() as u32).into(), TextSize::of(part));
+        let parsed = cells(
+            text,
+            [(at("x = 1"), true), (at("%%bash\nls é"), false), (at("y = 2"), true), (at("def f(:"), false)],
+        );
+        assert!(!parsed.has_errors(), "{:?}", parsed.errors().collect::<Vec<_>>());
+        let found: Vec<&str> = parsed.body().iter().map(|stmt| &text[stmt.range()]).collect();
+        assert_eq!(found, ["x = 1", "y = 2"]);
     }
 }

@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use crate::check::{self, Checked};
 use crate::config::{self, Options, Selection};
 use crate::error::Error;
-use crate::finding::{Problem, ProblemKind, Report};
+use crate::finding::{Finding, Problem, ProblemKind, Report};
 use crate::fix::apply::{Apply, Fixed, fix};
-use crate::inputs::read::{self, Input};
+use crate::inputs::read;
 use crate::inputs::walk::{self, Target};
 use crate::project::{Project, Projects};
 use crate::source::{Shape, Source};
@@ -21,7 +21,7 @@ pub struct FixedFile {
     pub path: PathBuf,
     pub before: String,
     pub after: String,
-    pub applied: Vec<crate::finding::Finding>,
+    pub applied: Vec<Finding>,
 }
 
 /// A run over many files with fixes. Nothing is written: [`FixedFile::after`] is what to write.
@@ -34,36 +34,72 @@ pub struct FixReport {
 
 /// Checks files and folders.
 pub fn check_paths(paths: &[PathBuf], options: &Options) -> Result<Report, Error> {
-    let (results, mut report) = over_files(paths, options, |source, project, selection| {
-        (Vec::new(), check::check(&source, project, selection))
-    })?;
-    for (_, checked) in results {
-        report.findings.extend(checked.findings);
-        report.problems.extend(checked.problems);
-    }
+    let (checked, mut report) = over_files(paths, options, check_one)?;
+    checked.into_iter().for_each(|checked| report.add(checked));
     report.sort();
     Ok(report)
 }
 
 /// Checks files and folders and works out what fixing them would give.
 pub fn fix_paths(paths: &[PathBuf], options: &Options, apply: Apply) -> Result<FixReport, Error> {
-    let (results, mut report) = over_files(paths, options, |source, project, selection| {
-        let problems = check::check(&source, project, selection).problems;
-        let before = source.raw().to_owned();
-        let fixed = fix(source, project, selection, apply);
-        let problems = problems.into_iter().chain(fixed.refused.iter().map(refused)).collect();
-        let findings = fixed.remaining.clone();
-        (file(before, fixed).into_iter().collect(), Checked { findings, problems })
-    })?;
+    let (fixed, mut report) =
+        over_files(paths, options, |target, options, projects| fix_one(target, options, projects, apply))?;
     let mut files = Vec::new();
-    for (fixed, checked) in results {
-        files.extend(fixed);
-        report.findings.extend(checked.findings);
-        report.problems.extend(checked.problems);
+    for (file, remaining) in fixed {
+        files.extend(file);
+        report.add(remaining);
     }
     report.sort();
     files.sort_by(|a: &FixedFile, b| a.path.cmp(&b.path));
     Ok(FixReport { report, files })
+}
+
+/// Runs something over every file, on all cores.
+fn over_files<T: Send>(
+    paths: &[PathBuf],
+    options: &Options,
+    each: impl Fn(&Target, &Options, &Projects) -> T + Sync,
+) -> Result<(Vec<T>, Report), Error> {
+    let pool = pool(options)?;
+    let projects = Projects::default();
+    let (targets, problems) = pool.install(|| walk::find(paths, options, &projects));
+    let results = pool.install(|| targets.par_iter().map(|target| each(target, options, &projects)).collect());
+    let mut report = Report { findings: Vec::new(), problems, files: targets.len() };
+    report.problems.extend(projects.problems());
+    Ok((results, report))
+}
+
+/// The threads of a run, once its options are known to make sense.
+pub(crate) fn pool(options: &Options) -> Result<rayon::ThreadPool, Error> {
+    let select = options.config.select.as_deref().unwrap_or(&[]);
+    for selectors in [select, &options.config.ignore, &options.config.extend_select] {
+        config::known(selectors)?;
+    }
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(options.threads).stack_size(64 << 20);
+    builder.build().map_err(|e| Error::Threads(e.to_string()))
+}
+
+pub(crate) fn check_one(target: &Target, options: &Options, projects: &Projects) -> Checked {
+    match Opened::of(target, options, projects) {
+        Err(problem) => Checked { findings: Vec::new(), problems: vec![problem] },
+        Ok(file) if !file.is_training => check::check_syntax(&file.source),
+        Ok(file) => check::check(&file.source, &file.project, &file.selection),
+    }
+}
+
+/// The file if it changes, and what remains to be found in it.
+fn fix_one(target: &Target, options: &Options, projects: &Projects, apply: Apply) -> (Option<FixedFile>, Checked) {
+    let opened = match Opened::of(target, options, projects) {
+        Err(problem) => return (None, Checked { findings: Vec::new(), problems: vec![problem] }),
+        Ok(file) if !file.is_training => return (None, check::check_syntax(&file.source)),
+        Ok(file) => file,
+    };
+    let before = opened.source.raw().to_owned();
+    let fixed = fix(opened.source, &opened.project, &opened.selection, apply);
+    let refused = fixed.refused.iter().map(refused);
+    let problems = fixed.problems.iter().cloned().chain(refused).collect();
+    let findings = fixed.remaining.clone();
+    (file(before, fixed), Checked { findings, problems })
 }
 
 fn file(before: String, fixed: Fixed) -> Option<FixedFile> {
@@ -72,64 +108,35 @@ fn file(before: String, fixed: Fixed) -> Option<FixedFile> {
     (before != after).then_some(FixedFile { path, before, after, applied: fixed.applied })
 }
 
-fn refused(finding: &crate::finding::Finding) -> Problem {
+fn refused(finding: &Finding) -> Problem {
     let message = format!("{}: the fix would break the file and was left out", finding.code);
     Problem { path: Arc::clone(&finding.path), kind: ProblemKind::FixRefused, message, span: Some(finding.span) }
 }
 
-type Outcome = (Vec<FixedFile>, Checked);
-
-/// Runs something over every file that is worth it, on all cores.
-fn over_files(
-    paths: &[PathBuf],
-    options: &Options,
-    each: impl Fn(Source, &Project, &Selection) -> Outcome + Sync,
-) -> Result<(Vec<Outcome>, Report), Error> {
-    for selectors in
-        [options.config.select.as_deref().unwrap_or(&[]), &options.config.ignore, &options.config.extend_select]
-    {
-        config::known(selectors)?;
-    }
-    let projects = Projects::default();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads)
-        .stack_size(64 << 20)
-        .build()
-        .map_err(|e| Error::Threads(e.to_string()))?;
-    let (targets, problems) = pool.install(|| walk::find(paths, options, &projects));
-    let files = targets.len();
-    let results = pool.install(|| {
-        targets.par_iter().filter_map(|target| one_file(target, options, &projects, &each)).collect::<Vec<Outcome>>()
-    });
-    let mut report = Report { findings: Vec::new(), problems, files };
-    report.problems.extend(projects.problems());
-    Ok((results, report))
+/// A file that was read, and what it is checked with.
+struct Opened {
+    source: Source,
+    project: Arc<Project>,
+    selection: Selection,
+    /// Named by the user, or it mentions something that a rule could be about.
+    is_training: bool,
 }
 
-fn one_file(
-    target: &Target,
-    options: &Options,
-    projects: &Projects,
-    each: &(impl Fn(Source, &Project, &Selection) -> Outcome + Sync),
-) -> Option<Outcome> {
-    let input = Input::of(&target.path).unwrap_or(Input::Script);
-    let source = match read::read(&target.path, input, options.largest) {
-        Ok(source) => source,
-        Err(problem) => return Some((Vec::new(), Checked { findings: Vec::new(), problems: vec![problem] })),
-    };
-    if !target.named && !is_worth_it(&source) {
-        return None;
+impl Opened {
+    fn of(target: &Target, options: &Options, projects: &Projects) -> Result<Opened, Problem> {
+        let source = read::read(&target.path, options.largest)?;
+        let path = options.absolute(&target.path);
+        let project = match options.isolated {
+            true => Arc::default(),
+            false => projects.of(path.parent().unwrap_or(&path)),
+        };
+        let selection = Selection::of(&project.config, &options.config, &path);
+        let is_training = target.named || is_worth_it(&source);
+        Ok(Opened { source, project, selection, is_training })
     }
-    let path = options.absolute(&target.path);
-    let project = match options.isolated {
-        true => Arc::default(),
-        false => projects.of(path.parent().unwrap_or(&path)),
-    };
-    let selection = Selection::of(&project.config, &options.config, &path);
-    Some(each(source, &project, &selection))
 }
 
-/// Whether a file can have anything to do with training: a search for a few words, before anything is parsed.
+/// Whether a file can have anything to do with training: a search for a few words. Others are only parsed.
 fn is_worth_it(source: &Source) -> bool {
     static WORDS: OnceLock<Option<AhoCorasick>> = OnceLock::new();
     let words = WORDS.get_or_init(|| AhoCorasick::new(HINTS).ok());

@@ -79,6 +79,12 @@ impl Projects {
         self.problems.into_inner().unwrap_or_else(|e| e.into_inner())
     }
 
+    /// The files that were looked for, there or not.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let folders = self.by_folder.lock().unwrap_or_else(|e| e.into_inner());
+        folders.keys().flat_map(|folder| FILES.iter().map(|name| folder.join(name))).collect()
+    }
+
     fn known(&self, folder: &Path) -> Option<Arc<Project>> {
         self.by_folder.lock().unwrap_or_else(|e| e.into_inner()).get(folder).cloned()
     }

@@ -251,6 +251,29 @@ reveal(scaler.scale(m(a)))  # Loss Graph
     );
 }
 
+/// What is prepared in place goes in circles: it comes from itself, and from where it was first set.
+#[test]
+fn what_is_prepared_in_place_is_traced_once() {
+    let code = r#"
+import torch
+class Run:
+    def __init__(self, accelerator):
+        self.accelerator = accelerator
+        self.model = torch.nn.Linear(1, 1)
+        self.loader = self.loader
+    def train(self):
+        self.model, self.loader = self.accelerator.prepare(self.model, self.loader)
+        use(self.model)
+        use(self.loader)
+"#;
+    with_facts(code, |facts| {
+        let calls = facts.tree().all().iter().filter_map(|n| n.call());
+        let used = calls.filter(|c| facts.called_name(c) == Some("use")).map(|c| &c.arguments.args[0]);
+        let made: Vec<Vec<&str>> = used.map(|e| facts.origins(e).iter().map(|o| facts.text(*o)).collect()).collect();
+        assert_eq!(made, [vec!["torch.nn.Linear(1, 1)"], vec![]]);
+    });
+}
+
 #[test]
 fn lightning_evaluates_without_gradients() {
     check(

@@ -90,8 +90,31 @@ fn long_straight_code_is_walked() {
     folder.write("same.py", format!("import torch\nfor y in loader:\n    pass\n{same}x.backward()\n"));
     let branches: String = (0..3_000).map(|i| format!("if c{i}:\n    x = f(x)\n")).collect();
     folder.write("branches.py", format!("import torch\n{branches}x.backward()\n"));
+    folder.write("steps.py", BAD.repeat(400));
     let report = folder.check();
     assert!(report.problems.is_empty(), "{:?}", report.problems);
+}
+
+/// `prepare` gives back what it was given: a question for the model's maker must not go round for ever.
+#[test]
+fn values_made_of_themselves_are_walked() {
+    let folder = Folder::new();
+    let code = "\
+import torch
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+    def train(self, loader):
+        a = b = c = self.model
+        for x in loader:
+            a, b, c = b, c, a
+            self.optimizer.zero_grad()
+            self.model(x).sum().backward()
+            self.optimizer.step()
+";
+    folder.write("trainer.py", code);
+    assert!(folder.check().problems.is_empty());
 }
 
 #[test]
@@ -118,12 +141,10 @@ fn gitignore_and_foreign_folders_are_respected() {
 }
 
 #[test]
-fn files_without_training_are_not_parsed_unless_named() {
+fn files_without_training_are_only_parsed() {
     let folder = Folder::new();
-    folder.write("plain.py", "def f(:\n");
-    assert!(folder.check().problems.is_empty());
-    let named = check_paths(&[folder.path("plain.py")], &Options::default()).unwrap();
-    assert_eq!(kinds(&named.problems), [ProblemKind::Syntax]);
+    folder.write("plain.py", "def f(:\n").write("fine.py", "x = 1\n");
+    assert_eq!(kinds(&folder.check().problems), [ProblemKind::Syntax]);
 }
 
 #[test]
@@ -198,6 +219,22 @@ fn notebooks_are_read_by_cell_and_fixed_in_place() {
     assert_eq!((report.findings[0].span.cell, report.findings[0].span.line), (Some(3), 2));
     assert_eq!(kinds(&report.problems), [ProblemKind::Syntax]);
     assert_eq!(report.problems[0].span.unwrap().cell, Some(4));
+}
+
+/// Cells in other languages, and broken ones, stand between those that are checked.
+#[test]
+fn cells_that_are_not_python_are_passed_over() {
+    let folder = Folder::new();
+    let cell = |code: &str| format!("{{\"cell_type\": \"code\", \"source\": \"{code}\"}}");
+    let train = cell("import torch\\nloss.backward()\\noptimizer.zero_grad()\\noptimizer.step()");
+    let cells =
+        [cell("import os"), cell("%%bash\\nls | wc"), train.clone(), cell("def f(:"), cell("%%html\\n<b>"), train];
+    folder.write("n.ipynb", format!("{{\"cells\": [{}], \"nbformat\": 4}}", cells.join(", ")));
+    let report = folder.check();
+    let found: Vec<_> = report.findings.iter().map(|f| (f.code, f.span.cell)).collect();
+    assert_eq!(found, [("A07", Some(3)), ("A07", Some(6))]);
+    let fixed = fix_paths(&[folder.path("")], &Options::default(), Apply::Safe).unwrap();
+    assert_eq!((fixed.files[0].applied.len(), fixed.report.findings.len()), (2, 0));
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Try(TryArgs),
+    Plan(PlanArgs),
     Explain(ExplainArgs),
     View(ViewArgs),
     Check(CheckArgs),
@@ -97,6 +98,117 @@ Exit status:
   0  it fits
   1  it does not fit
   2  could not tell: the script failed, never used the GPU, or ran out of time
+  130, 143  interrupted";
+
+/// Find the fastest way to make a script fit, and write it as a patch
+///
+/// The script runs unmodified on a ghost GPU, then with one remedy after the other injected, then with those together that
+/// look fastest: mixed precision, activation checkpointing, micro-batches, lighter optimizers and others. Memory is measured,
+/// time is estimated from the operations seen. The plan is written into the code, and the patched script is run once more
+/// under the card's limit before it is called verified.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "oomph plan [OPTIONS] SCRIPT [ARGS]...\n       oomph plan [OPTIONS] -m MODULE [ARGS]...",
+    after_help = PLAN_EXAMPLES
+)]
+pub struct PlanArgs {
+    /// The card it has to fit on; `oomph gpus` lists them
+    #[arg(long, value_name = "CARD", default_value = DEFAULT_CARD)]
+    pub gpu: String,
+
+    /// Give the card this much memory instead of its own, for example 11GiB
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+
+    /// Keep this much of the card free; what was not measured for sure adds to it
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
+    pub margin: f64,
+
+    /// Only remedies that leave the mathematics as it is
+    #[arg(long)]
+    pub keep_math: bool,
+
+    /// Find the largest batch that fits, instead of remedies
+    #[arg(long, conflicts_with_all = ["diff", "apply", "config", "keep_math"])]
+    pub max_batch: bool,
+
+    /// Leave this as it is: batch, precision, optimizer, model, input
+    #[arg(long, value_name = "KNOB", value_delimiter = ',')]
+    pub fix: Vec<String>,
+
+    /// Only these remedies
+    #[arg(long, value_name = "REMEDIES", value_delimiter = ',')]
+    pub allow: Vec<String>,
+
+    /// Not these remedies
+    #[arg(long, value_name = "REMEDIES", value_delimiter = ',')]
+    pub deny: Vec<String>,
+
+    /// Print one JSON object instead of text
+    #[arg(long, conflicts_with_all = ["diff", "config"])]
+    pub json: bool,
+
+    /// Print the patch, and nothing else
+    #[arg(long, conflicts_with_all = ["apply", "config"])]
+    pub diff: bool,
+
+    /// Write the patch into the files, after asking; the old ones are kept as .orig
+    #[arg(long, conflicts_with = "config")]
+    pub apply: bool,
+
+    /// Print the plan as settings of Trainer, Lightning or accelerate
+    #[arg(long)]
+    pub config: bool,
+
+    /// Which plan --diff, --apply and --config are for
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub plan: Option<u64>,
+
+    /// Write without asking
+    #[arg(long, requires = "apply")]
+    pub yes: bool,
+
+    /// Write into files with uncommitted changes too
+    #[arg(long, requires = "apply")]
+    pub force: bool,
+
+    /// List the remedies, with what they change and cost
+    #[arg(long)]
+    pub list: bool,
+
+    /// The Python that has torch [default: the active virtual environment's, else python3 on PATH]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<PathBuf>,
+
+    /// Stop looking for better plans after this long
+    #[arg(long, value_name = "SECONDS", default_value_t = 75.0, value_parser = seconds)]
+    pub time_limit: f64,
+
+    /// Run a module, as `python -m` does
+    #[arg(short = 'm')]
+    pub module: bool,
+
+    /// The script and its own arguments; `{batch:64}` marks a number that may be changed
+    #[arg(
+        value_name = "SCRIPT",
+        required_unless_present = "list",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<OsString>,
+}
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  oomph plan --gpu rtx-3060 train.py --batch-size 64
+  oomph plan --gpu rtx-3060 train.py --bs {batch:64} --accum {accumulate:1}
+  oomph plan --gpu a100-40gb --keep-math --diff train.py | git apply
+  oomph plan --gpu rtx-4090 --max-batch train.py
+
+Exit status:
+  0  a plan fits, or it fits as it is
+  1  nothing fits
+  2  could not tell: the script failed, never trained, or cannot be planned for
   130, 143  interrupted";
 
 /// Say why a run ran out of memory, from what it left behind
@@ -234,7 +346,7 @@ pub struct CheckArgs {
     #[arg(long)]
     pub fix: bool,
 
-    /// Apply the suggested fixes too: read what they did
+    /// With --fix or --diff: the suggested fixes too; read what they did
     #[arg(long)]
     pub unsafe_fixes: bool,
 
@@ -249,6 +361,10 @@ pub struct CheckArgs {
     /// Print how often each rule found something, instead of the findings
     #[arg(long)]
     pub statistics: bool,
+
+    /// Check again whenever a file changes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["fix", "diff", "explain", "list"])]
+    pub watch: bool,
 
     /// Print a rule's page: what it finds, why, bad and good code
     #[arg(long, value_name = "RULE")]
@@ -274,12 +390,14 @@ Examples:
   oomph check
   oomph check train.py --fix
   oomph check src/ --select A,L01 --output-format concise
+  oomph check --watch
   oomph check --explain A01
 
 Exit status:
   0  no findings
   1  findings
-  2  something could not be checked";
+  2  something could not be checked
+  130, 143  interrupted";
 
 /// List the cards that a script can be tried on
 #[derive(Debug, clap::Args)]
@@ -311,6 +429,11 @@ pub struct DoctorArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number of percent".to_owned())?;
+    if (0.0..100.0).contains(&value) { Ok(value) } else { Err("expected 0 to 100 percent".to_owned()) }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

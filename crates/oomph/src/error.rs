@@ -100,6 +100,51 @@ pub enum Error {
     #[error("nothing to check in {0}")]
     NothingToCheck(String),
 
+    #[error("no remedy '{asked}'")]
+    UnknownRemedy { asked: String, nearest: Vec<String> },
+
+    #[error("--fix: no knob '{asked}'")]
+    UnknownKnob { asked: String, there: Vec<&'static str> },
+
+    #[error("{remedy} is allowed and denied at once")]
+    Contradiction { remedy: String },
+
+    #[error("{0}")]
+    BadPlaceholder(String),
+
+    #[error("a plan cannot be made for what {0} starts")]
+    PlanLauncher(String),
+
+    #[error("the script trains in {0} processes")]
+    PlanRanks(u64),
+
+    #[error("{why}")]
+    NoKnob { why: String },
+
+    #[error("the script could not be run to see what it needs: {why}")]
+    CannotSurvey { why: String },
+
+    #[error("the Python that runs the script ended: {said}")]
+    WarmGone { said: String },
+
+    #[error("interrupted")]
+    PlanStopped,
+
+    #[error("no plan {asked}: there {}", if *there == 1 { "is 1".to_owned() } else { format!("are {there}") })]
+    NoSuchPlan { asked: usize, there: usize },
+
+    #[error("the plan could not be written as a patch: {why}")]
+    NotWritten { why: String },
+
+    #[error("{} has changes that are not committed", .0.display())]
+    Dirty(PathBuf),
+
+    #[error("{} was changed while the plan was sought", .0.display())]
+    ChangedMeanwhile(PathBuf),
+
+    #[error("--apply asks before it writes, and there is nobody to ask")]
+    NobodyToAsk,
+
     #[error(transparent)]
     Lint(#[from] lint::Error),
 
@@ -169,6 +214,23 @@ impl Error {
             Error::NothingToCheck(_) => {
                 "Python files, notebooks, shell scripts, YAML and Dockerfiles are looked for; what .gitignore hides is left out".into()
             }
+            Error::UnknownRemedy { nearest, .. } if nearest.is_empty() => "`oomph plan --list` lists the remedies".into(),
+            Error::UnknownRemedy { nearest, .. } => {
+                format!("did you mean {}? `oomph plan --list` lists the remedies", nearest.join(", "))
+            }
+            Error::UnknownKnob { there, .. } => format!("what can be kept fixed: {}", there.join(", ")),
+            Error::Contradiction { remedy } => format!("leave {remedy} out of --allow, or out of --deny and --fix"),
+            Error::PlanLauncher(_) => {
+                "give the script itself, `oomph plan train.py ...`: plans are made for one process on one card".into()
+            }
+            Error::PlanRanks(_) => "plans are made for one process on one card; start it as one".into(),
+            Error::CannotSurvey { .. } => "`oomph try` shows the whole output of the script".into(),
+            Error::WarmGone { .. } => "`oomph doctor` says whether tries work here".into(),
+            Error::NotWritten { .. } => "the plan itself is shown without --diff and --apply".into(),
+            Error::Dirty(_) => "commit or stash them first, or write over them with --force (a backup is kept)".into(),
+            Error::ChangedMeanwhile(_) => "nothing was written; plan again".into(),
+            Error::NobodyToAsk => "say yes beforehand with --yes".into(),
+            Error::BadPlaceholder(_) | Error::NoKnob { .. } | Error::PlanStopped | Error::NoSuchPlan { .. } => return None,
             Error::Lint(_) | Error::BadMemory(_) | Error::Syntax { .. } | Error::Io { .. } => return None,
         })
     }

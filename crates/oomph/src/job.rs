@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::args::TryArgs;
 use crate::error::Error;
 use crate::python::{self, Subject};
 
@@ -16,14 +15,14 @@ pub enum Job {
 
 impl Job {
     /// `argv` is the whole command line: only there can `-- CMD` be told from `SCRIPT`.
-    pub fn new(options: &TryArgs, argv: &[OsString]) -> Result<Job, Error> {
-        let (first, rest) = options.command.split_first().expect("clap requires a script");
+    pub fn new(command: &[OsString], module: bool, argv: &[OsString]) -> Result<Job, Error> {
+        let (first, rest) = command.split_first().expect("clap requires a script");
         let args = rest.to_vec();
-        if options.module {
+        if module {
             return Ok(Job::Module { name: first.to_string_lossy().into_owned(), args });
         }
         // The script and its arguments are the end of the line, so what introduced them is before.
-        let before = argv.len().checked_sub(options.command.len() + 1).and_then(|index| argv.get(index));
+        let before = argv.len().checked_sub(command.len() + 1).and_then(|index| argv.get(index));
         if before.is_some_and(|word| word == "--") {
             return Ok(Job::Launcher { command: first.clone(), args });
         }
@@ -109,7 +108,7 @@ mod tests {
     fn job(line: &str) -> Result<Job, Error> {
         let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         match Args::try_parse_from(&argv).unwrap().command {
-            Command::Try(options) => Job::new(&options, &argv),
+            Command::Try(options) => Job::new(&options.command, options.module, &argv),
             other => panic!("{other:?}"),
         }
     }

@@ -10,12 +10,14 @@ mod commands;
 mod error;
 mod exit;
 mod job;
+mod mistakes;
 mod output;
 mod payload;
 mod progress;
 mod python;
 mod serve;
 mod session;
+mod warm;
 mod whatif;
 
 use std::ffi::OsString;
@@ -33,6 +35,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitStatus {
     };
     match parsed.command {
         args::Command::Try(options) => commands::r#try::run(&options, &argv),
+        args::Command::Plan(options) => commands::plan::run(&options, &argv),
         args::Command::Explain(options) => commands::explain::run(&options),
         args::Command::View(options) => commands::view::run(&options),
         args::Command::Check(options) => commands::check::run(&options),

@@ -7,8 +7,13 @@ use crate::error::Error;
 
 /// Writes the answer. A reader that has seen enough and left is not an error.
 pub fn answer(text: &str) {
+    let _ = try_answer(text);
+}
+
+/// Writes the answer, for those who go on and must know that nobody reads it any more.
+pub fn try_answer(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
 }
 
 /// `error: …`, its causes, and the next step.
@@ -41,8 +46,17 @@ pub fn say_error(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}: {text}", paint("error", RED));
 }
 
+/// Something to know that is neither the answer nor a complaint.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "oomph: {text}");
+}
+
 pub fn warn(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}: {text}", paint("warning", YELLOW));
+}
+
+pub fn hint(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}: {text}", paint("hint", BLUE));
 }
 
 const RED: &str = "1;31";
@@ -57,12 +71,20 @@ pub fn stdout_takes_colour() -> bool {
     colour_is_welcome() && io::stdout().is_terminal()
 }
 
+/// Whether the answer goes to a terminal that can be cleared.
+pub fn stdout_is_a_screen() -> bool {
+    io::stdout().is_terminal() && !terminal_is_dumb()
+}
+
 fn stderr_takes_colour() -> bool {
     colour_is_welcome() && io::stderr().is_terminal()
 }
 
 fn colour_is_welcome() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !refused && !dumb
+    !refused && !terminal_is_dumb()
+}
+
+fn terminal_is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

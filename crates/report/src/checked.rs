@@ -23,7 +23,7 @@ pub use sarif::sarif;
 pub use statistics::{statistics_json, statistics_text};
 
 /// As people write it: `train.py`, not `./train.py`.
-fn shown(path: &Path) -> String {
+pub fn shown(path: &Path) -> String {
     path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
@@ -43,7 +43,7 @@ fn message_with_cell(finding: &Finding) -> String {
     }
 }
 
-/// How many findings can be mended: with `--fix`, and only with `--unsafe-fixes`.
+/// How many findings can be mended: with `--fix`, and only with `--unsafe-fixes` too.
 pub fn fixable(findings: &[Finding]) -> (usize, usize) {
     let count = |safe| findings.iter().filter(|f| f.fix.as_ref().is_some_and(|fix| fix.safe == safe)).count();
     (count(true), count(false))

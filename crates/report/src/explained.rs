@@ -14,6 +14,8 @@ mod words;
 
 use explain::Explanation;
 
+use crate::mistake::Mistakes;
+
 pub use compared::{compared_html, compared_json, compared_markdown, compared_text};
 pub use curve::{Curve, Point};
 pub use html::html;
@@ -29,6 +31,8 @@ pub struct Explained {
     /// Memory over time, for formats that draw it.
     pub curve: Option<Curve>,
     pub what_if: Option<WhatIf>,
+    /// What `oomph check` finds at the lines that are blamed, where the code is at hand.
+    pub mistakes: Mistakes,
 }
 
 /// Where the evidence is from.

@@ -7,6 +7,8 @@ mod text;
 
 use serde::{Deserialize, Serialize};
 
+use crate::mistake::Mistakes;
+
 pub use json::{json, refusal_json};
 pub use text::text;
 
@@ -31,6 +33,8 @@ pub struct Try {
     pub seconds: f64,
     /// Where `--save` put PyTorch's memory snapshot.
     pub snapshot: Option<String>,
+    /// What `oomph check` finds at the line that it died at.
+    pub mistakes: Mistakes,
     /// Where the script ran: text shows paths below it without it.
     pub directory: Option<String>,
 }

@@ -31,7 +31,7 @@ fn findings() -> Vec<Finding> {
         "gradients are cleared on every batch: 100 % of the accumulation is lost",
         cleared,
     );
-    let gone = Edit { span: span(36, 62, 2, 1, 1), text: String::new() };
+    let gone = Edit { span: Span { end_line: 3, ..span(36, 62, 2, 1, 1) }, text: String::new() };
     first.fix = Some(Fix { title: "Move `zero_grad()` behind `step()`".into(), safe: true, edits: vec![gone] });
     let mut second = finding("E04", "missing-call-parens", Severity::Warning, "`step` is not called", cleared);
     second.path = Arc::from(Path::new("a, b/notes.ipynb"));
@@ -78,7 +78,7 @@ fn a_line_each() {
 
 #[test]
 fn annotations() {
-    insta::assert_snapshot!(github(&findings()));
+    insta::assert_snapshot!(github(&report()));
 }
 
 #[test]

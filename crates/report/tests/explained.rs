@@ -126,7 +126,7 @@ fn died() -> Explained {
         rank: None,
         events: Some(31_787),
     };
-    Explained { explanation, about, curve: Some(curve()), what_if: None }
+    Explained { explanation, about, curve: Some(curve()), what_if: None, mistakes: report::Mistakes::default() }
 }
 
 fn curve() -> Curve {

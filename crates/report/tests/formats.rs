@@ -45,6 +45,7 @@ fn fits() -> Try {
         basis: Basis::Derived,
         seconds: 4.2134,
         snapshot: None,
+        mistakes: report::Mistakes::default(),
         directory: Some("/home/ada".into()),
     }
 }

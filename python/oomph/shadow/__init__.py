@@ -8,10 +8,10 @@ find them.
 """
 
 
-def install(report=None) -> None:
+def install(report=None, costs=None) -> None:
     """Watch every operation of this thread, and of the backward passes it starts, from now on.
 
-    `report(code, message, file, line)` hears of sizes that had to be assumed.
+    `report(code, message, file, line)` hears of sizes that had to be assumed; `costs`, if given, of every operation.
     """
     from torch.utils import _python_dispatch as dispatch
 
@@ -24,6 +24,6 @@ def install(report=None) -> None:
     library.ghost_watch()
     above = [dispatch._pop_mode() for _ in range(dispatch._len_torch_dispatch_stack())]
     # Below all others, for they leave by taking the topmost one off.
-    Shadow(library, report).__enter__()
+    Shadow(library, report, costs).__enter__()
     for mode in reversed(above):
         dispatch._push_mode(mode)

@@ -27,9 +27,10 @@ class Shadow(TorchDispatchMode):
         """Nothing is compiled where we watch, and saying so would import the compiler."""
         return False
 
-    def __init__(self, library, report) -> None:
+    def __init__(self, library, report, costs=None) -> None:
         super().__init__()
         self.report = report
+        self.costs = costs
         self.values = Values(library)
         self.ghost = library
         self._plans: dict = {}
@@ -45,6 +46,8 @@ class Shadow(TorchDispatchMode):
         if plan is None:
             plan = self._plans[func] = plan_of(func)
         out = self._run(func, plan, args, kwargs)
+        if self.costs is not None:
+            self.costs.note(func, plan, args, kwargs, out)
         if not plan.inert:
             self._after(func, plan, args, kwargs, out)
         return out

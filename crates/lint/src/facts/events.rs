@@ -226,10 +226,10 @@ impl<'a> Facts<'a> {
         }
         match self.function_of(node) {
             Some(function) => self.events(function.stmt),
-            None => {
+            None => Rc::clone(self.memo.file_events.get_or_init(|| {
                 let own = self.parsed.body().iter().filter(|s| !s.is_function_def_stmt() && !s.is_class_def_stmt());
                 own.flat_map(|stmt| self.events(stmt).to_vec()).collect()
-            }
+            })),
         }
     }
 

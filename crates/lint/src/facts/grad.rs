@@ -200,7 +200,25 @@ impl<'a> Facts<'a> {
                 }
                 any(self.function(function).returns.iter().map(|r| Some(self.part_grad(r, path))))
             }
+            (Expr::Call(call), Some(_)) if let Some(forward) = self.forward_of(&call.func) => {
+                let returned = &self.function(forward).returns;
+                match any(returned.iter().map(|r| Some(self.part_grad(r, path)))) {
+                    Grad::Free => Grad::Free,
+                    _ => self.grad(value),
+                }
+            }
+            // `a, b = result`: what `result` was set to.
+            (Expr::Name(_), Some(_)) if self.resolve(value).is_call_expr() => self.part_grad(self.resolve(value), path),
             _ => self.grad(value),
+        }
+    }
+
+    /// `forward` of a module whose class stands in this file.
+    fn forward_of(&self, module: &'a Expr) -> Option<FunctionId> {
+        let made = self.constructor(module)?;
+        match self.kind(&made.func) {
+            Kind::Class(class) => self.method_of(class, "forward"),
+            _ => None,
         }
     }
 

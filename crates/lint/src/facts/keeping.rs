@@ -35,6 +35,21 @@ impl<'a> Facts<'a> {
         Some(Kept { value, container })
     }
 
+    /// What a statement puts into a dict or list under a key that the loop over batches changes: `outs[step] = x`.
+    pub fn kept_under_key(&self, stmt: &'a Stmt) -> Option<Kept<'a>> {
+        let Stmt::Assign(assign) = stmt else { return None };
+        let [Expr::Subscript(target)] = &assign.targets[..] else { return None };
+        let names = self.inside(&*target.slice).filter_map(Node::expr).filter(|e| e.is_name_expr());
+        let nodes: Vec<Node<'a>> = names.flat_map(|name| self.defs(name)).map(|def| self.def_node(def)).collect();
+        let loops = self.loops_of(stmt);
+        // Keys of a loop further in come again with the next batch.
+        let own = |node: &Node<'a>| loops.iter().find(|l| self.contains(*l, node));
+        let changes = nodes.iter().filter_map(own).any(|l| self.loop_kind(*l) == LoopKind::Data);
+        let kept = Kept { value: &assign.value, container: &target.value };
+        let keyed = !target.slice.is_slice_expr() && self.is(&target.value, Kind::Container);
+        (keyed && changes).then_some(kept)
+    }
+
     /// Whether a container collects over the turns of a loop over batches around this node, and nobody empties it.
     pub fn collects_over_batches(&self, container: &'a Expr, node: &(impl HasNodeIndex + ?Sized)) -> bool {
         let root = root(container);
@@ -72,7 +87,9 @@ impl<'a> Facts<'a> {
             Some(Node::Expr(Expr::Attribute(attribute))) => EMPTIES.contains(&attribute.attr.as_str()),
             Some(Node::Expr(parent @ Expr::Subscript(_))) => match self.parent(parent) {
                 Some(Node::Stmt(Stmt::Delete(_))) => true,
-                Some(Node::Stmt(Stmt::Assign(assign))) => assign.targets.iter().any(|t| std::ptr::eq(t, parent)),
+                Some(Node::Stmt(Stmt::Assign(assign))) => {
+                    assign.targets.iter().any(|t| std::ptr::eq(t, parent)) && makes_anew(parent, &assign.value)
+                }
                 _ => false,
             },
             Some(Node::Stmt(Stmt::Delete(_))) => true,
@@ -121,9 +138,17 @@ impl<'a> Facts<'a> {
 
     /// Whether the file has anything to do with a GPU.
     pub fn names_a_device(&self) -> bool {
-        let text = self.source.text();
-        text.contains("cuda") || text.contains("device") || text.contains("ccelerator")
+        self.says(&["cuda", "device", "ccelerator"])
     }
+}
+
+/// `x[:] = …`, `history["loss"] = []`.
+fn makes_anew(target: &Expr, value: &Expr) -> bool {
+    let slice = matches!(target, Expr::Subscript(subscript) if subscript.slice.is_slice_expr());
+    let fresh =
+        matches!(value, Expr::List(_) | Expr::Dict(_) | Expr::Set(_) | Expr::NoneLiteral(_) | Expr::NumberLiteral(_));
+    let made = matches!(value, Expr::Call(call) if call.func.is_name_expr() && call.arguments.is_empty());
+    slice || fresh || made
 }
 
 /// `history["loss"]` → `history`.

@@ -10,6 +10,7 @@
 //! | what happens in a training step, in which order | `events.rs`: [`Facts::events`] |
 //! | where does a value end up | `fate.rs`: [`Facts::fate`] |
 //! | who calls this function; which framework owns it | `calls.rs`, `owner.rs` |
+//! | does the code speak of this, comments aside | `words.rs`: [`Facts::says`] |
 
 mod accumulation;
 mod build;
@@ -38,6 +39,7 @@ mod scope;
 mod statements;
 mod targets;
 mod tree;
+mod words;
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -100,6 +102,8 @@ struct Memo<'a> {
     frozen: RefCell<FxHashMap<PlaceId, bool>>,
     fates: RefCell<FxHashMap<DefId, Fate>>,
     events: RefCell<FxHashMap<NodeId, Rc<[Event<'a>]>>>,
+    /// Of the file's own statements.
+    file_events: OnceCell<Rc<[Event<'a>]>>,
     loops: RefCell<FxHashMap<NodeId, LoopKind>>,
     classes: RefCell<FxHashMap<ClassId, Kind>>,
     uses: OnceCell<reach::UseTable>,

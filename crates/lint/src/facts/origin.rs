@@ -50,11 +50,11 @@ impl<'a> Facts<'a> {
             }
             for def in defs {
                 match &self.def(def).set {
-                    Set::Assign { value, path } if path.is_whole() => match value {
-                        Expr::Name(_) | Expr::Attribute(_) => open.push(value),
-                        _ => found.push(value),
+                    Set::Assign { value, path } => match self.made_by(value, path.first()) {
+                        Some(named @ (Expr::Name(_) | Expr::Attribute(_))) => open.push(named),
+                        Some(made) if !found.iter().any(|f| self.id(*f) == self.id(made)) => found.push(made),
+                        _ => {}
                     },
-                    Set::Assign { value, path } => found.extend(self.origin_of_part(value, path.first())),
                     Set::Param { function, index, .. } => {
                         let sites = self.call_sites(*function);
                         open.extend(sites.iter().take(8).filter_map(|c| self.argument_for(c, *function, *index)));
@@ -66,12 +66,13 @@ impl<'a> Facts<'a> {
         found
     }
 
-    fn origin_of_part(&self, value: &'a Expr, index: Option<usize>) -> Option<&'a Expr> {
+    /// What an assignment takes from its value: all of it, or one part.
+    fn made_by(&self, value: &'a Expr, index: Option<usize>) -> Option<&'a Expr> {
         match (value, index) {
             (Expr::Tuple(tuple), Some(at)) => tuple.elts.get(at),
             // `model, optimizer = accelerator.prepare(model, optimizer)`
             (Expr::Call(call), Some(at)) if matches!(self.called_name(call), Some("prepare" | "setup")) => {
-                call.arguments.args.get(at).and_then(|a| self.origin(a))
+                call.arguments.args.get(at)
             }
             _ => Some(value),
         }

@@ -3,7 +3,7 @@
 use super::edit::Edit;
 use crate::check::{self, Checked};
 use crate::config::Selection;
-use crate::finding::{self, Finding};
+use crate::finding::{self, Finding, Problem};
 use crate::inputs::read::{self, Input};
 use crate::parse::{TextRange, TextSize};
 use crate::project::Project;
@@ -30,6 +30,8 @@ pub struct Fixed {
     pub remaining: Vec<Finding>,
     /// Fixes that would have broken the file.
     pub refused: Vec<Finding>,
+    /// Why some or all of it could not be checked.
+    pub problems: Vec<Problem>,
 }
 
 impl Fixed {
@@ -40,19 +42,23 @@ impl Fixed {
 
 /// Fixes a source as far as it goes.
 pub fn fix(source: Source, project: &Project, selection: &Selection, apply: Apply) -> Fixed {
-    let mut fixed = Fixed { source, applied: Vec::new(), remaining: Vec::new(), refused: Vec::new() };
+    let (applied, remaining, refused) = (Vec::new(), Vec::new(), Vec::new());
+    let mut fixed = Fixed { source, applied, remaining, refused, problems: Vec::new() };
     for _ in 0..ROUNDS {
-        let Checked { findings, .. } = check::check(&fixed.source, project, selection);
+        let Checked { findings, problems } = check::check(&fixed.source, project, selection);
+        fixed.problems = problems;
         let wanted: Vec<&Finding> = findings.iter().filter(|f| may_apply(f, apply, &fixed.refused)).collect();
         let round = one_round(&fixed.source, &wanted);
-        fixed.remaining = findings.clone();
         fixed.refused.extend(round.refused);
         match round.source {
             Some(next) => {
                 fixed.source = next;
                 fixed.applied.extend(round.applied);
             }
-            None => return fixed,
+            None => {
+                fixed.remaining = findings;
+                return fixed;
+            }
         }
     }
     fixed.remaining = check::check(&fixed.source, project, selection).findings;
@@ -129,7 +135,7 @@ pub fn apply_edits(source: &Source, edits: &[&finding::Edit]) -> Option<Source> 
             read::shape(source.path(), text, Input::Lines(*format)).ok()?
         }
     };
-    (check::is_valid(&next) || !check::is_valid(source)).then_some(next)
+    check::is_as_sound(&next, source).then_some(next)
 }
 
 /// Edits must stay inside their cell: the code between cells is not in the file.

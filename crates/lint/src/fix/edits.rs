@@ -153,7 +153,7 @@ impl<'a> Facts<'a> {
     }
 
     /// How far this file indents.
-    fn indent_step(&self) -> &'static str {
+    pub fn indent_step(&self) -> &'static str {
         let first = self.source.text().lines().find(|line| line.starts_with([' ', '\t']) && !line.trim().is_empty());
         match first.map(|line| line.len() - line.trim_start().len()) {
             Some(_) if first.is_some_and(|line| line.starts_with('\t')) => "\t",

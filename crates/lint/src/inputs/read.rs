@@ -28,13 +28,24 @@ impl Input {
             _ => LineFormat::of(name).map(Input::Lines),
         }
     }
+
+    /// What a file is whose name does not tell: `#!/bin/bash` begins a shell script, all else is Python.
+    fn of_first_line(text: &str) -> Input {
+        let first = text.lines().next().unwrap_or_default();
+        let is_shell = |word: &str| matches!(word, "sh" | "bash" | "zsh" | "dash" | "ksh");
+        match first.starts_with("#!") && first.split(['/', ' ']).any(is_shell) {
+            true => Input::Lines(LineFormat::Shell),
+            false => Input::Script,
+        }
+    }
 }
 
-/// Reads a file. `largest` of 0 is the usual limit.
-pub fn read(path: &Path, input: Input, largest: u64) -> Result<Source, Problem> {
+/// Reads a file. `largest` of 0 is the usual limit. A file whose name says nothing is a shell script or Python.
+pub fn read(path: &Path, largest: u64) -> Result<Source, Problem> {
     let problem = |kind, message: String| Problem { path: path.into(), kind, message, span: None };
+    let input = Input::of(path);
     let limit = match (largest, input) {
-        (0, Input::Notebook) => LARGEST_NOTEBOOK,
+        (0, Some(Input::Notebook)) => LARGEST_NOTEBOOK,
         (0, _) => LARGEST_SCRIPT,
         (given, _) => given,
     };
@@ -46,6 +57,7 @@ pub fn read(path: &Path, input: Input, largest: u64) -> Result<Source, Problem> 
     let bytes = std::fs::read(path).map_err(|e| problem(ProblemKind::Unreadable, cannot_read(&e)))?;
     let text = String::from_utf8(bytes)
         .map_err(|e| problem(ProblemKind::NotUtf8, format!("not UTF-8 at byte {}", e.utf8_error().valid_up_to())))?;
+    let input = input.unwrap_or_else(|| Input::of_first_line(&text));
     shape(path, text, input).map_err(|message| problem(ProblemKind::Malformed, message))
 }
 

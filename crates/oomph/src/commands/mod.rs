@@ -4,5 +4,6 @@ pub mod check;
 pub mod doctor;
 pub mod explain;
 pub mod gpus;
+pub mod plan;
 pub mod r#try;
 pub mod view;

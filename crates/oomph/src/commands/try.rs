@@ -28,8 +28,8 @@ pub fn run(options: &TryArgs, argv: &[OsString]) -> ExitStatus {
 
 fn attempt(options: &TryArgs, argv: &[OsString]) -> Result<(Try, Stop), Error> {
     let started = Instant::now();
-    let job = Job::new(options, argv)?;
-    let card = card(options)?;
+    let job = Job::new(&options.command, options.module, argv)?;
+    let card = card(&options.gpu, options.memory.as_deref())?;
     let save = options.save.as_deref().map(save_path).transpose()?;
     let named = options.python.as_deref();
     let python = python::ask(&job.python(named)?, job.subject())?;
@@ -43,6 +43,7 @@ fn attempt(options: &TryArgs, argv: &[OsString]) -> Result<(Try, Stop), Error> {
         time_limit: options.time_limit,
         keep_files: options.keep_files,
         save: save.clone(),
+        experiment: None,
     })?;
     let (seen, stop) = session.run(&command_line)?;
     let known = Known {
@@ -56,12 +57,13 @@ fn attempt(options: &TryArgs, argv: &[OsString]) -> Result<(Try, Stop), Error> {
     Ok((session::conclude(&seen, stop, &known), stop))
 }
 
-fn card(options: &TryArgs) -> Result<Card, Error> {
-    let card = gpus::find(&options.gpu).map_err(|missing| Error::UnknownCard {
-        name: options.gpu.clone(),
+/// The card of this name, with its own memory or as much as was asked for.
+pub fn card(name: &str, memory: Option<&str>) -> Result<Card, Error> {
+    let card = gpus::find(name).map_err(|missing| Error::UnknownCard {
+        name: name.to_owned(),
         nearest: missing.nearest.iter().map(ToString::to_string).collect(),
     })?;
-    let memory = options.memory.as_deref().map(str::parse::<Bytes>).transpose().map_err(Error::BadMemory)?;
+    let memory = memory.map(str::parse::<Bytes>).transpose().map_err(Error::BadMemory)?;
     let card = memory.map_or_else(|| card.clone(), |memory| card.with_memory(memory));
     let (memory, context) = (Bytes(card.memory_bytes), Bytes(card.context_bytes));
     if memory <= context {
@@ -80,7 +82,7 @@ fn save_path(path: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-fn versions(torch: &Torch) -> Versions {
+pub fn versions(torch: &Torch) -> Versions {
     Versions { torch: Some(torch.version()), cuda: torch.cuda.clone(), cudnn: torch.cudnn() }
 }
 

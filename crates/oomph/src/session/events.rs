@@ -29,6 +29,8 @@ pub enum Event {
     Warning(Warning),
     Oom(Oom),
     Error(Failure),
+    Script(Box<remedies::Script>),
+    Remedy(Injected),
     End(End),
     #[serde(other)]
     Unknown,
@@ -41,11 +43,21 @@ pub struct Failure {
     pub traceback: Option<String>,
 }
 
+/// What became of a remedy that was to be injected.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Injected {
+    pub id: String,
+    pub applied: bool,
+    pub why: Option<String>,
+}
+
 /// The process has said all it will.
 #[derive(Debug, Clone, Deserialize)]
 pub struct End {
     pub reason: Ended,
     pub peak: Option<Peak>,
+    #[serde(default)]
+    pub retries: u64,
     #[serde(default)]
     pub used_cuda: bool,
     pub basis: Option<Basis>,

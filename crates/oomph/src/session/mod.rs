@@ -9,7 +9,7 @@ mod events;
 mod live;
 mod seen;
 mod tail;
-mod tree;
+pub mod tree;
 mod verdict;
 mod watch;
 
@@ -22,10 +22,12 @@ use serde_json::json;
 use tempfile::TempDir;
 
 pub use environment::environment;
-pub use seen::Seen;
+pub use events::Event;
 pub use seen::Versions;
+pub use seen::{Process, Seen};
+pub use tail::Tail;
 pub use verdict::{Known, conclude};
-pub use watch::Stop;
+pub use watch::{Stop, die_with_parent};
 
 use crate::error::Error;
 use crate::payload::Payload;
@@ -39,6 +41,25 @@ pub struct Wish {
     pub time_limit: f64,
     pub keep_files: bool,
     pub save: Option<PathBuf>,
+    /// What a plan asks besides.
+    pub experiment: Option<Experiment>,
+}
+
+/// A run of the script with something changed or looked at, as part of a plan.
+#[derive(Debug, Clone, Default)]
+pub struct Experiment {
+    /// Tell what the script consists of.
+    pub survey: bool,
+    /// Note every operation of a step, for an estimate of its time.
+    pub costs: bool,
+    /// Remedies to inject, as `{"id", "settings"}`.
+    pub remedies: Vec<serde_json::Value>,
+    /// The script's command line, its own name first.
+    pub argv: Option<Vec<String>>,
+    /// Variables that are set before the script begins.
+    pub environment: serde_json::Map<String, serde_json::Value>,
+    /// Files that are run with another text: the user's path, and where that text is.
+    pub sources: Vec<(PathBuf, String)>,
 }
 
 /// A prepared try; its folder goes when it does.
@@ -61,7 +82,7 @@ impl Session {
             let path = folder.path().join(name);
             fs::write(&path, text).map_err(|source| Error::Io { doing: "write", path, source })
         };
-        write("config.json", config(&wish))?;
+        write("config.json", config(&wish, folder.path())?)?;
         write("card.txt", wish.card.ghost_text())?;
         let events = folder.path().join("events");
         fs::create_dir(&events).map_err(|source| Error::Io { doing: "make", path: events, source })?;
@@ -77,21 +98,30 @@ impl Session {
     pub fn run(&self, command_line: &[OsString]) -> Result<(Seen, Stop), Error> {
         let environment = environment(&self.payload, self.folder());
         let result = watch::run(command_line, environment, self.folder(), self.wish.time_limit);
-        if let Ok((seen, _)) = &result
-            && !self.wish.keep_files
-        {
-            cleanup::remove(seen.created());
+        if let Ok((seen, _)) = &result {
+            self.clear_away(seen);
         }
         result
     }
 
-    fn folder(&self) -> &Path {
+    /// Deletes the files that the script made, unless they were to be kept.
+    pub fn clear_away(&self, seen: &Seen) {
+        if !self.wish.keep_files {
+            cleanup::remove(seen.created());
+        }
+    }
+
+    pub fn time_limit(&self) -> f64 {
+        self.wish.time_limit
+    }
+
+    pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 }
 
-fn config(wish: &Wish) -> String {
-    let value = json!({
+fn config(wish: &Wish, folder: &Path) -> Result<String, Error> {
+    let mut value = json!({
         "schema": 1,
         "gpu": {
             "id": wish.card.id,
@@ -105,5 +135,35 @@ fn config(wish: &Wish) -> String {
         "keep_files": wish.keep_files,
         "save": wish.save.as_ref().map(|path| path.display().to_string()),
     });
-    value.to_string()
+    if let Some(experiment) = &wish.experiment {
+        let mut ask = |key: &str, asked: bool, what: serde_json::Value| {
+            if asked {
+                value[key] = what;
+            }
+        };
+        ask("survey", experiment.survey, json!(true));
+        ask("costs", experiment.costs, json!(true));
+        ask("remedies", !experiment.remedies.is_empty(), json!(experiment.remedies));
+        ask("argv", experiment.argv.is_some(), json!(experiment.argv));
+        ask("environment", !experiment.environment.is_empty(), json!(experiment.environment));
+        let sources = lay_out(&experiment.sources, &folder.join("patched"))?;
+        ask("sources", !experiment.sources.is_empty(), sources);
+    }
+    Ok(value.to_string())
+}
+
+/// Writes the texts into the session; the user's files stay as they are.
+fn lay_out(sources: &[(PathBuf, String)], folder: &Path) -> Result<serde_json::Value, Error> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| Error::Io { doing: "write", path, source }
+    };
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    let mut laid = serde_json::Map::new();
+    for (number, (path, text)) in sources.iter().enumerate() {
+        let copy = folder.join(format!("{number}.py"));
+        fs::write(&copy, text).map_err(failed(&copy))?;
+        laid.insert(path.display().to_string(), json!(copy.display().to_string()));
+    }
+    Ok(laid.into())
 }

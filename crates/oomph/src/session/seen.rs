@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use report::{Ended, Oom, Peak, Rank, Saved, Step, Warning};
 
-use super::events::{End, Event, Failure};
+use super::events::{End, Event, Failure, Injected};
 
 /// All that was seen, process by process.
 #[derive(Debug, Default)]
@@ -28,6 +28,8 @@ pub struct Process {
     pub warnings: Vec<Warning>,
     pub oom: Option<Oom>,
     pub failure: Option<Failure>,
+    pub script: Option<remedies::Script>,
+    pub injected: Vec<Injected>,
     pub end: Option<End>,
     /// The last thing it said it was doing.
     pub doing: Option<String>,
@@ -100,6 +102,8 @@ impl Process {
             Event::Warning(warning) => self.warnings.push(warning),
             Event::Oom(oom) => self.oom = Some(oom),
             Event::Error(failure) => self.failure = Some(failure),
+            Event::Script(script) => self.script = Some(*script),
+            Event::Remedy(injected) => self.injected.push(injected),
             Event::End(end) => self.end = Some(end),
             Event::Created { .. } | Event::Unknown => {}
         }

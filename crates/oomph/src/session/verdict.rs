@@ -5,11 +5,12 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use gpus::Card;
-use report::{Basis, Ended, Gpu, Oom, Rank, Try, Unknown, Verdict, Warning};
+use report::{Basis, Ended, Gpu, Mistakes, Oom, Rank, Try, Unknown, Verdict, Warning};
 use units::{Bytes, Elapsed};
 
 use super::seen::{Process, Seen, Versions};
 use super::watch::Stop;
+use crate::mistakes;
 
 /// What is known without the script's help.
 #[derive(Debug, Clone)]
@@ -46,8 +47,16 @@ pub fn conclude(seen: &Seen, stop: Stop, known: &Known) -> Try {
         basis: basis(told, &known.card),
         seconds: known.seconds,
         snapshot: known.snapshot.clone(),
+        mistakes: mistakes(told),
         directory: known.directory.clone(),
     }
+}
+
+/// What is wrong with the line that ran out of memory, if that can be read.
+fn mistakes(told: Option<&Process>) -> Mistakes {
+    let oom = told.and_then(Process::fatal_oom);
+    let blamed = oom.and_then(|oom| oom.location.as_ref());
+    mistakes::at(blamed.map(|place| (place.file.as_str(), place.line)))
 }
 
 fn verdict(seen: &Seen, stop: Stop, known: &Known) -> Verdict {

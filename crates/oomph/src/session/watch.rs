@@ -95,7 +95,7 @@ fn start(command_line: &[OsString], environment: Environment, own_group: bool) -
 }
 
 /// Even if we are killed outright, the script does not go on alone.
-fn die_with_parent() -> io::Result<()> {
+pub fn die_with_parent() -> io::Result<()> {
     // SAFETY: prctl with integer arguments touches no memory of ours.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     Ok(())

@@ -51,7 +51,7 @@ fn drawn(finding: &Finding, source: Option<&Source>, renderer: &Renderer) -> Str
 
 fn help(finding: &Finding) -> Option<String> {
     let fix = finding.fix.as_ref()?;
-    let option = if fix.safe { "--fix" } else { "--unsafe-fixes" };
+    let option = if fix.safe { "--fix" } else { "--fix --unsafe-fixes" };
     Some(format!("{} (`{option}` does it)", fix.title))
 }
 

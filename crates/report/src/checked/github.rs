@@ -1,28 +1,38 @@
 //! Workflow commands: GitHub shows each finding beside the line of a pull request.
 
-use lint::{Finding, Severity};
+use std::path::Path;
+
+use lint::{Finding, Problem, Report, Severity, Span};
 
 use super::{message_with_cell, shown};
 
-pub fn github(findings: &[Finding]) -> String {
-    findings.iter().map(annotation).collect()
+/// Findings, and behind them what could not be checked.
+pub fn github(report: &Report) -> String {
+    report.findings.iter().map(finding).chain(report.problems.iter().map(problem)).collect()
 }
 
-fn annotation(finding: &Finding) -> String {
+fn finding(finding: &Finding) -> String {
     let level = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "notice",
     };
-    let file = property(&shown(&finding.path));
-    let title = property(&format!("{} {}", finding.code, finding.name));
-    let message = data(&message_with_cell(finding));
-    format!("::{level} file={file}{},title={title}::{message}\n", region(finding))
+    let title = format!("{} {}", finding.code, finding.name);
+    annotation(level, &finding.path, Some(&finding.span), &title, &message_with_cell(finding))
+}
+
+fn problem(problem: &Problem) -> String {
+    let level = if problem.kind.is_error() { "error" } else { "warning" };
+    annotation(level, &problem.path, problem.span.as_ref(), "not checked", &problem.message)
+}
+
+fn annotation(level: &str, path: &Path, span: Option<&Span>, title: &str, message: &str) -> String {
+    let region = span.map(region).unwrap_or_default();
+    format!("::{level} file={}{region},title={}::{}\n", property(&shown(path)), property(title), data(message))
 }
 
 /// A notebook's lines are not those of its file.
-fn region(finding: &Finding) -> String {
-    let span = &finding.span;
+fn region(span: &Span) -> String {
     match span.cell {
         Some(_) => String::new(),
         // Columns of different lines are refused.

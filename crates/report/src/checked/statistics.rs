@@ -15,7 +15,7 @@ struct Row {
     count: usize,
     /// By `--fix`.
     safe_fixes: usize,
-    /// By `--unsafe-fixes` only.
+    /// By `--fix --unsafe-fixes` only.
     unsafe_fixes: usize,
 }
 
@@ -44,8 +44,8 @@ fn line(row: &Row, width: usize) -> String {
     let fixes = match (row.safe_fixes, row.unsafe_fixes) {
         (0, 0) => String::new(),
         (safe, 0) => format!("{safe} by --fix"),
-        (0, suggested) => format!("{suggested} by --unsafe-fixes"),
-        (safe, suggested) => format!("{safe} by --fix, {suggested} by --unsafe-fixes"),
+        (0, suggested) => format!("{suggested} by --fix --unsafe-fixes"),
+        (safe, suggested) => format!("{safe} by --fix, {suggested} more with --unsafe-fixes"),
     };
     let text = format!("{:>6}  {}  {:width$}  {fixes}", row.count, row.code, row.name);
     format!("{}\n", text.trim_end())

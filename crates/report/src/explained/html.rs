@@ -32,11 +32,17 @@ pub fn body(explained: &Explained) -> String {
         held_section(&explanation.held, shown),
         rows_section("By module", &modules(&explanation.held, shown)),
         rows_section("By line", &lines(&explanation.held, about, shown)),
+        mistakes(explained),
         rows_section("What to do, and what it frees", &fixes(&explanation.fixes, shown)),
         explanation.warnings.iter().map(|warning| paragraph(&format!("Warning: {warning}"))).collect(),
         footer(explained),
     ]
     .concat()
+}
+
+fn mistakes(explained: &Explained) -> String {
+    let lines = explained.mistakes.lines(|file| words::file(&explained.about, file).to_owned());
+    rows_section("In the code", &lines.into_iter().map(|line| (None, line)).collect::<Rows>())
 }
 
 fn paragraph(text: &str) -> String {

@@ -27,7 +27,7 @@ pub fn written(value: &Value) -> String {
 }
 
 pub fn document(explained: &Explained) -> Value {
-    let Explained { explanation, about, what_if, .. } = explained;
+    let Explained { explanation, about, what_if, mistakes, .. } = explained;
     let Explanation { verdict, also, oom, peak, held, fixes, warnings } = explanation;
     json!({
         "schema": SCHEMA,
@@ -40,6 +40,7 @@ pub fn document(explained: &Explained) -> Value {
         "warnings": warnings,
         "about": about_of(about),
         "what_if": what_if.as_ref().map(what_if_of),
+        "mistakes": mistakes,
     })
 }
 

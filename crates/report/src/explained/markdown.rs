@@ -23,6 +23,7 @@ pub fn markdown(explained: &Explained) -> String {
         why(explanation, about, shown),
         held(&explanation.held, shown),
         lines(&explanation.held, about, shown),
+        mistakes(explained),
         fixes(explanation, shown),
         also(explanation, shown),
         explanation.warnings.iter().map(|warning| format!("- warning: {}\n", escaped(warning))).collect(),
@@ -30,6 +31,11 @@ pub fn markdown(explained: &Explained) -> String {
     ];
     let shown: Vec<&str> = sections.iter().map(String::as_str).filter(|section| !section.is_empty()).collect();
     shown.join("\n")
+}
+
+fn mistakes(explained: &Explained) -> String {
+    let lines = explained.mistakes.lines(|file| words::file(&explained.about, file).to_owned());
+    lines.iter().map(|line| format!("- {}\n", escaped(line))).collect()
 }
 
 fn oom_section(oom: &Oom, about: &About) -> String {

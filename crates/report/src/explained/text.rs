@@ -25,6 +25,7 @@ pub fn text(explained: &Explained, full: bool) -> String {
         held_section(&explanation.held, shown),
         modules_section(&explanation.held.by_module, shown.modules),
         lines_section(&explanation.held.by_line, about, shown.lines),
+        explained.mistakes.section(|file| words::file(about, file).to_owned()),
         fixes_section(&explanation.fixes, shown.fixes),
         also_section(explanation, about, shown),
         warnings_section(&explanation.warnings, shown.warnings),

@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use crate::mistake::Mistakes;
+
 use super::{Basis, Ended, Gpu, Oom, Peak, Rank, Saved, Step, Try, Unknown, Verdict, Warning};
 
 const SCHEMA: u32 = 1;
@@ -26,6 +28,7 @@ struct Document<'a> {
     saved: &'a [Saved],
     ranks: &'a [Rank],
     snapshot: &'a Option<String>,
+    mistakes: &'a Mistakes,
     error: Option<&'a Unknown>,
 }
 
@@ -52,6 +55,7 @@ pub fn json(tried: &Try) -> String {
         saved: &tried.saved,
         ranks: &tried.ranks,
         snapshot: &tried.snapshot,
+        mistakes: &tried.mistakes,
         error,
     };
     written(&document)

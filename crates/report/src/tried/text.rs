@@ -17,6 +17,7 @@ pub fn text(tried: &Try) -> String {
     let sections = [
         headline(tried),
         tried.oom.as_ref().map(|oom| oom_section(tried, oom)).unwrap_or_default(),
+        tried.mistakes.section(|file| from_here(tried, file).to_owned()),
         tried.peak.as_ref().map(peak_section).unwrap_or_default(),
         steps_section(&tried.steps),
         ranks_section(&tried.ranks),

@@ -44,6 +44,7 @@ use crate::facts::{Event, EventKind, Facts, Guard, Kind, Loop, Node};
 use crate::finding::Severity;
 use crate::fix::edit::Edit;
 use crate::parse::Stmt;
+use crate::parse::ast::StmtIf;
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
 
@@ -64,7 +65,7 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     if !of(EventKind::Backward).any(Event::is_unconditional) {
         return;
     }
-    let steps: Vec<&Event> = events.iter().filter(|e| is_accumulated_step(facts, e)).collect();
+    let steps: Vec<&Event> = events.iter().filter(|e| is_accumulated_step(facts, &events, e)).collect();
     for zero in of(EventKind::ZeroGrad).filter(|e| e.is_unconditional() && e.happens_here()) {
         let Some(step) = steps.iter().find(|step| clears_for(facts, zero, step)) else { continue };
         if is_inside_accumulate(facts, zero) {
@@ -79,11 +80,13 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Stepped only every few batches.
-fn is_accumulated_step<'a>(facts: &Facts<'a>, event: &Event<'a>) -> bool {
+/// Stepped only every few batches. A loss of its own under the test is a generator that is trained less often.
+fn is_accumulated_step<'a>(facts: &Facts<'a>, events: &[Event<'a>], event: &Event<'a>) -> bool {
+    let own_loss =
+        |stmt: &'a StmtIf| events.iter().any(|e| e.kind == EventKind::Backward && facts.contains(stmt, e.call));
     matches!(event.kind, EventKind::Step | EventKind::ScalerStep)
         && event.guards.iter().any(|guard| match guard {
-            Guard::If { test: Some(test), .. } => facts.is_accumulation_test(test),
+            Guard::If { stmt, test: Some(test) } => facts.is_accumulation_test(test) && !own_loss(stmt),
             _ => false,
         })
 }

@@ -54,7 +54,7 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     }
     for call in facts.tree().all().iter().filter_map(|n| n.call()).filter(|c| facts.before(&node, *c)) {
         let Some(keyword) = call.arguments.find_keyword("use_cache") else { continue };
-        let on = keyword.value.as_boolean_literal_expr().is_some_and(|b| b.value);
+        let on = facts.resolve(&keyword.value).as_boolean_literal_expr().is_some_and(|b| b.value);
         if on && is_forward_of(facts, &call.func, model) && !facts.grad_disabled(call) {
             sink.report(
                 call,

@@ -58,8 +58,7 @@ pub const RULE: Rule = Rule {
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(call) = node.call().filter(|_| !facts.in_test(&node)) else { return };
-    let text = facts.source.text();
-    let chosen = ["spawn", "forkserver", "mp_context", "set_start_method"].iter().any(|word| text.contains(word));
+    let chosen = facts.says(&["spawn", "forkserver", "mp_context", "set_start_method"]);
     if chosen || runs_without_torch(facts, call) || !cuda_was_used(facts, call) {
         return;
     }
@@ -80,7 +79,7 @@ fn edits<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Option<Vec<Edit>> {
 fn runs_without_torch<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
     let Some(target) = call.arguments.find_keyword("target") else { return false };
     match facts.kind(&target.value) {
-        Kind::Function(id) => !facts.text(facts.function(id).stmt).contains("torch"),
+        Kind::Function(id) => !facts.says_in(Some(facts.function(id)), &["torch", "cuda"]),
         _ => false,
     }
 }

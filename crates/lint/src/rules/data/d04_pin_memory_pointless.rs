@@ -66,7 +66,8 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 
 /// Batches are moved in this file, and never asynchronously.
 fn copies_and_waits(facts: &Facts<'_>) -> bool {
-    let mut moves = facts.tree().all().iter().filter_map(|n| n.call()).filter(|c| facts.sent_to_gpu(c).is_some()).peekable();
+    let mut moves =
+        facts.tree().all().iter().filter_map(|n| n.call()).filter(|c| facts.sent_to_gpu(c).is_some()).peekable();
     moves.peek().is_some() && moves.all(|c| c.arguments.find_keyword("non_blocking").is_none())
 }
 

@@ -52,7 +52,8 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(class) = facts.class_of(call).filter(|class| facts.class_kind(*class) == Kind::Dataset) else { return };
     let Stmt::Assign(assign) = facts.statement(call) else { return };
     let [Expr::Attribute(target)] = &assign.targets[..] else { return };
-    if std::ptr::eq(call, assign.value.as_call_expr().unwrap_or(call)) && facts.self_class(&target.value) == Some(class) {
+    if std::ptr::eq(call, assign.value.as_call_expr().unwrap_or(call)) && facts.self_class(&target.value) == Some(class)
+    {
         sink.report(call, "each worker process makes its own copy of these Python objects as it reads them: host memory grows with the workers");
     }
 }

@@ -62,7 +62,7 @@ const DOUBLES: &[&str] = &[
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(call) = node.call().filter(|_| !facts.in_test(&node)) else { return };
-    let Some(Expr::Call(conversion)) = facts.sent_to_gpu(call) else { return };
+    let Some(Expr::Call(conversion)) = facts.sent_to_gpu(call).map(|sent| facts.resolve(sent)) else { return };
     let plain = call.arguments.len() <= 1 && conversion.arguments.len() == 1;
     if !plain || !facts.calls_any(conversion, CONVERSIONS) || is_cast_later(facts, call) {
         return;
@@ -75,15 +75,29 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 }
 
 fn is_double<'a>(facts: &Facts<'a>, made: &'a ExprCall) -> bool {
+    if let Some((_, "astype")) = facts.method(made) {
+        return made.arguments.args.first().is_some_and(|t| is_double_type(facts, t));
+    }
     let typed = made.arguments.find_argument_value("dtype", 1);
     let random = facts.callee(made).is_some_and(|name| name.starts_with("numpy.random."));
-    facts.calls_any(made, DOUBLES) && (random || typed.is_none() || facts.calls(made, "numpy.linspace") && made.arguments.find_keyword("dtype").is_none())
+    facts.calls_any(made, DOUBLES)
+        && (random
+            || typed.is_none()
+            || facts.calls(made, "numpy.linspace") && made.arguments.find_keyword("dtype").is_none())
+}
+
+/// `float`, `"float64"`, `np.float64`
+fn is_double_type<'a>(facts: &Facts<'a>, named: &'a Expr) -> bool {
+    matches!(facts.qualified(named), Some("numpy.float64" | "numpy.double"))
+        || matches!(facts.text(named), "float" | "\"float64\"" | "'float64'" | "\"double\"")
 }
 
 /// `….cuda().float()`
 fn is_cast_later<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
     facts.ancestors_here(call).map_while(Node::expr).any(|e| match e {
-        Expr::Call(outer) => matches!(facts.called_name(outer), Some("float" | "half" | "bfloat16" | "to" | "type" | "long" | "int")),
+        Expr::Call(outer) => {
+            matches!(facts.called_name(outer), Some("float" | "half" | "bfloat16" | "to" | "type" | "long" | "int"))
+        }
         _ => false,
     })
 }

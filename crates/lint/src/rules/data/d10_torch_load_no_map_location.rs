@@ -1,6 +1,7 @@
 //! ## What it finds
 //!
-//! `torch.load` of a checkpoint without `map_location`.
+//! `torch.load` without `map_location` of a checkpoint that the program saves itself, from the GPU. Where it comes from elsewhere,
+//! nothing tells what it was saved from: then it is a note, and only when the rule is selected.
 //!
 //! ## Why
 //!
@@ -30,7 +31,7 @@
 //! - PyTorch documentation, `torch.load`
 //! - pytorch/pytorch#23138, pytorch/examples#1078
 
-use crate::facts::{Facts, Node};
+use crate::facts::{Facts, Kind, Node};
 use crate::finding::Severity;
 use crate::parse::ast::ExprCall;
 use crate::parse::{Expr, HasNodeIndex, Stmt};
@@ -50,21 +51,78 @@ pub const RULE: Rule = Rule {
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(call) = node.call() else { return };
     let known = call.arguments.find_argument_value("map_location", 1).is_some()
-        || call.arguments.keywords.iter().any(|k| k.arg.is_none());
-    // Saved from host memory on purpose.
-    let offloaded = facts.source.text().contains("offload_to_cpu=True");
-    if known || offloaded || facts.in_test(&node) || facts.inside_context(call, "device") {
+        || call.arguments.keywords.iter().any(|k| k.arg.is_none())
+        // Mapped from the file, not read.
+        || facts.switches_on(call, "mmap");
+    if known || facts.in_test(&node) || facts.inside_context(call, "device") {
         return;
     }
-    let safe = only_feeds(facts, call);
     if !feeds_a_model(facts, call) && !is_checkpoint_by_name(facts, call) {
         return;
     }
-    let on_gpu = facts.mentions("torch.cuda") || facts.mentions("torch.distributed") || moves_to_gpu(facts);
-    let severity = if on_gpu { Severity::Warning } else { Severity::Note };
-    sink.report(call, "without `map_location` the tensors go back to the GPU that they were saved from, beside the model's own")
-        .severity(severity)
-        .fix_if(safe, "Load it to the CPU", Some(vec![facts.add_argument(call, "map_location=\"cpu\"")]));
+    // Where nothing tells what the file holds, only those who ask are told.
+    let Some(severity) = severity(facts, call).filter(|s| *s != Severity::Note || sink.is_asked()) else { return };
+    let message = match severity {
+        Severity::Note => {
+            "without `map_location` tensors that were saved from a GPU go back to it, beside the model's own"
+        }
+        _ => "without `map_location` the tensors go back to the GPU that they were saved from, beside the model's own",
+    };
+    let edit = facts.add_argument(call, "map_location=\"cpu\"");
+    sink.report(call, message).severity(severity).fix_if(
+        only_feeds(facts, call),
+        "Load it to the CPU",
+        Some(vec![edit]),
+    );
+}
+
+/// How much the file tells about where the tensors were saved from; nothing when it was host memory, or no GPU is in sight.
+fn severity<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Option<Severity> {
+    let on_gpu = facts.mentions("torch.distributed") || moves_to_gpu(facts);
+    let saves = torch_saves(facts);
+    match (saves.is_empty(), on_gpu) {
+        (false, true) => saves.iter().any(|save| !is_from_host(facts, save)).then_some(Severity::Warning),
+        (false, false) => None,
+        (true, true) => Some(Severity::Note),
+        (true, false) => is_named_here(facts, call).then_some(Severity::Note),
+    }
+    .filter(|_| !facts.source.text().contains("offload_to_cpu=True") && !facts.imports("torch_xla"))
+}
+
+fn torch_saves<'a>(facts: &Facts<'a>) -> Vec<&'a ExprCall> {
+    facts.tree().all().iter().filter_map(|n| n.call()).filter(|c| facts.calls(c, "torch.save")).collect()
+}
+
+/// What is saved lies in host memory: `model.cpu().state_dict()`, or `model.cpu()` further up.
+fn is_from_host<'a>(facts: &Facts<'a>, save: &'a ExprCall) -> bool {
+    let Some(saved) = save.arguments.args.first() else { return false };
+    let is_cpu = |c: &'a ExprCall| match facts.method(c) {
+        Some((_, "cpu")) => true,
+        Some((_, "to")) => c.arguments.args.first().is_some_and(|a| facts.text(a).contains("cpu")),
+        _ => false,
+    };
+    if facts.inside(saved).filter_map(Node::call).any(is_cpu) {
+        return true;
+    }
+    let names: Vec<&Expr> = facts.inside(saved).filter_map(Node::expr).filter(|e| e.is_name_expr()).collect();
+    facts.tree().all().iter().filter_map(|n| n.call()).filter(|c| is_cpu(c)).any(|moved| {
+        let same = |inner: &'a Expr| inner.is_name_expr() && names.iter().any(|n| facts.same_place(inner, n));
+        facts.before(moved, save) && facts.inside(&*moved.func).filter_map(Node::expr).any(same)
+    })
+}
+
+/// The file's name stands in the program, not only the name of a setting: `args["path"]`, `getattr(args, "path")`.
+fn is_named_here<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
+    let Some(path) = call.arguments.args.first() else { return false };
+    let is_setting = |literal: &'a Expr| match facts.parent(literal) {
+        Some(Node::Expr(Expr::Subscript(_))) => true,
+        Some(Node::Expr(Expr::Call(c))) => matches!(facts.called_name(c), Some("getattr" | "get" | "getenv")),
+        _ => false,
+    };
+    facts
+        .inside(facts.resolve(path))
+        .filter_map(Node::expr)
+        .any(|e| (e.is_string_literal_expr() || e.is_f_string_expr()) && !is_setting(e))
 }
 
 /// Given to `load_state_dict`, at once or through a name.
@@ -86,7 +144,18 @@ fn uses_of<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Vec<&'a Expr> {
 }
 
 fn is_argument_of_load<'a>(facts: &Facts<'a>, node: &'a (impl HasNodeIndex + ?Sized)) -> bool {
-    facts.ancestors_here(node).filter_map(Node::call).any(|c| facts.called_name(c) == Some("load_state_dict"))
+    facts.ancestors_here(node).filter_map(Node::call).any(|c| match facts.method(c) {
+        Some((owner, "load_state_dict")) => !is_small_state(facts, owner),
+        _ => facts.called_name(c) == Some("load_state_dict"),
+    })
+}
+
+/// Schedulers and scalers keep a few numbers.
+fn is_small_state<'a>(facts: &Facts<'a>, owner: &'a Expr) -> bool {
+    let name = facts.text(owner).to_ascii_lowercase();
+    matches!(facts.kind(owner), Kind::Scheduler | Kind::Scaler)
+        || name.ends_with("scheduler")
+        || name.ends_with("scaler")
 }
 
 /// What it is bound to, or the file's name, says that it is a checkpoint.

@@ -5,7 +5,7 @@
 //! ## Why
 //!
 //! The dict keeps its tensors: the parameters once more, with optimizer state up to three times. They stay in host memory,
-//! or in GPU memory when they were loaded there, until the function ends.
+//! or in GPU memory when they were loaded there, until the function ends. In host memory it is a note.
 //!
 //! ## Bad
 //!
@@ -61,21 +61,40 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(last) = last_use_here(facts, stmt, &uses) else { return };
     let Some(training) = training_after(facts, stmt, last) else { return };
     let line = facts.source.line_of(training.start()) + 1;
-    let message = format!("`{}` stays bound through the training below (line {line}) and keeps a second copy of the weights", name.id);
-    sink.report(target, message).fix_if(
+    let on_host = is_on_host(facts, call);
+    let place = if on_host { " in host memory" } else { "" };
+    let message = format!(
+        "`{}` stays bound through the training below (line {line}) and keeps a second copy of the weights{place}",
+        name.id
+    );
+    sink.report(target, message).severity(if on_host { Severity::Note } else { Severity::Warning }).fix_if(
         true,
         "Delete it after its last use",
         facts.insert_after(last, &format!("del {}", name.id)).map(|edit| vec![edit]),
     );
 }
 
+/// `map_location="cpu"`, or safetensors without a device.
+fn is_on_host<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
+    let (name, is_torch) = if facts.calls(call, "torch.load") { ("map_location", true) } else { ("device", false) };
+    match call.arguments.find_argument_value(name, 1) {
+        Some(place) => facts.text(facts.resolve(place)).contains("cpu"),
+        None => !is_torch && !call.arguments.keywords.iter().any(|k| k.arg.is_none()),
+    }
+}
+
 fn loads_weights<'a>(facts: &Facts<'a>, used: &'a Expr) -> bool {
-    facts.ancestors_here(used).filter_map(Node::call).any(|c: &ExprCall| facts.called_name(c) == Some("load_state_dict"))
+    facts
+        .ancestors_here(used)
+        .filter_map(Node::call)
+        .any(|c: &ExprCall| facts.called_name(c) == Some("load_state_dict"))
 }
 
 /// Deleted or bound again: somebody thought of it.
 fn is_replaced<'a>(facts: &Facts<'a>, target: &'a Expr) -> bool {
-    facts.place_at(target).is_none_or(|place| facts.place(place).defs.len() > 1 || !facts.place(place).captured_by.is_empty())
+    facts
+        .place_at(target)
+        .is_none_or(|place| facts.place(place).defs.len() > 1 || !facts.place(place).captured_by.is_empty())
 }
 
 /// The statement of the same block with the last use; nothing when a use lies in a loop around or elsewhere.
@@ -104,7 +123,11 @@ fn trains<'a>(facts: &Facts<'a>, stmt: &'a Stmt) -> bool {
     facts.events(stmt).iter().any(|e| e.kind == EventKind::Backward)
         || facts.inside_here(stmt).filter_map(Node::call).any(|c| {
             let is_switch = c.arguments.is_empty();
-            !is_switch && matches!(facts.called_name(c), Some("train" | "fit" | "train_one_epoch" | "train_model" | "train_epoch"))
+            !is_switch
+                && matches!(
+                    facts.called_name(c),
+                    Some("train" | "fit" | "train_one_epoch" | "train_model" | "train_epoch")
+                )
                 && !c.arguments.args.first().is_some_and(Expr::is_boolean_literal_expr)
         })
 }

@@ -61,13 +61,15 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
             .severity(Severity::Note)
             .fix("Keep a copy in host memory", [Edit::replace(call.range(), copy_of(facts, state))]);
     } else if is_copied_model(facts, call) {
-        sink.report(call, "this copy of the model stays in GPU memory for the rest of the run").severity(Severity::Note);
+        sink.report(call, "this copy of the model stays in GPU memory for the rest of the run")
+            .severity(Severity::Note);
     }
 }
 
 /// `copy.deepcopy(model)`, not brought to the CPU.
 fn is_copied_model<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
-    facts.calls(call, "copy.deepcopy") && call.arguments.args.first().is_some_and(|m| facts.is(m, Kind::Module) && !m.is_call_expr())
+    facts.calls(call, "copy.deepcopy")
+        && call.arguments.args.first().is_some_and(|m| facts.is(m, Kind::Module) && !m.is_call_expr())
 }
 
 /// `model.state_dict()`
@@ -90,5 +92,10 @@ fn copy_of<'a>(facts: &Facts<'a>, state: &'a ExprCall) -> String {
 fn is_only_saved<'a>(facts: &Facts<'a>, target: &'a Expr) -> bool {
     let uses = facts.defined_by(target).map(|def| facts.uses(def)).unwrap_or_default();
     !uses.is_empty()
-        && uses.iter().all(|used| facts.ancestors_here(*used).filter_map(Node::call).any(|c| facts.called_name(c).is_some_and(|n| n.contains("save"))))
+        && uses.iter().all(|used| {
+            facts
+                .ancestors_here(*used)
+                .filter_map(Node::call)
+                .any(|c| facts.called_name(c).is_some_and(|n| n.contains("save")))
+        })
 }

@@ -76,7 +76,8 @@ fn model_on_gpu<'a>(facts: &Facts<'a>, stmt: &'a Stmt) -> Option<(&'a Expr, &'a 
     let [target @ Expr::Name(_)] = &assign.targets[..] else { return None };
     facts.gpu_move_in(&assign.value)?;
     let made = facts.constructor(&assign.value)?;
-    let named_like_a_class = matches!(&*made.func, Expr::Name(name) if name.id.starts_with(|c: char| c.is_ascii_uppercase()));
+    let named_like_a_class =
+        matches!(&*made.func, Expr::Name(name) if name.id.starts_with(|c: char| c.is_ascii_uppercase()));
     (facts.is(&assign.value, Kind::Module) || named_like_a_class).then_some((target, assign))
 }
 

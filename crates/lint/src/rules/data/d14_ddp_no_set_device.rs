@@ -50,13 +50,13 @@ pub const RULE: Rule = Rule {
 
 /// These choose the device themselves.
 const OWNERS: &[Framework] = &[Framework::Lightning, Framework::Trainer, Framework::Accelerate, Framework::DeepSpeed];
-const CHOSEN: &[&str] = &["set_device", "device_id=", "CUDA_VISIBLE_DEVICES", "torch.cuda.device("];
+const CHOSEN: &[&str] = &["set_device", "CUDA_VISIBLE_DEVICES"];
 const DDP: &str = "torch.nn.parallel.DistributedDataParallel";
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(call) = node.call().filter(|_| !facts.in_test(&node)) else { return };
-    let text = facts.source.text();
-    let chosen = CHOSEN.iter().any(|word| text.contains(word)) || OWNERS.iter().any(|f| facts.uses_framework(*f));
+    let named = call.arguments.find_keyword("device_id").is_some() || facts.mentions("torch.cuda.device");
+    let chosen = named || facts.says(CHOSEN) || OWNERS.iter().any(|f| facts.uses_framework(*f));
     let backend = call.arguments.find_argument_value("backend", 0);
     if chosen || !backend.is_none_or(|b| facts.text(facts.resolve(b)).contains("nccl")) {
         return;
@@ -64,16 +64,27 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(device) = own_device(facts) else { return };
     let (cuda, _) = facts.spelling_or_import("torch.cuda.set_device");
     let edit = facts.insert_before(facts.statement(call), &format!("{cuda}({})", facts.text(device)));
-    let known_here = facts.function_id(device) == facts.function_id(call) && !facts.defs(device).iter().any(|d| facts.def(*d).node > facts.id(call));
+    let known_here = facts.function_id(device) == facts.function_id(call)
+        && !facts.defs(device).iter().any(|d| facts.def(*d).node > facts.id(call));
     let edits: Option<Vec<Edit>> = edit.filter(|_| known_here).map(|edit| vec![edit]);
-    sink.report(call, "no process says which GPU is its own: what names no device opens a context on GPU 0, for every process")
-        .fix_if(false, "Choose the device first", edits);
+    sink.report(
+        call,
+        "no process says which GPU is its own: what names no device opens a context on GPU 0, for every process",
+    )
+    .fix_if(false, "Choose the device first", edits);
 }
 
 /// The device that `DistributedDataParallel(…, device_ids=[x])` is given.
 fn own_device<'a>(facts: &Facts<'a>) -> Option<&'a Expr> {
     let is_ddp = |c: &&'a ExprCall| facts.calls(c, DDP);
-    let ids = facts.tree().all().iter().filter_map(|n| n.call()).find(is_ddp)?.arguments.find_argument_value("device_ids", 1)?;
+    let ids = facts
+        .tree()
+        .all()
+        .iter()
+        .filter_map(|n| n.call())
+        .find(is_ddp)?
+        .arguments
+        .find_argument_value("device_ids", 1)?;
     match ids {
         Expr::List(list) => list.elts.first().filter(|e| e.is_name_expr() || e.is_attribute_expr()),
         _ => None,

@@ -58,8 +58,11 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let says = call.arguments.find_keyword("need_weights").is_some() || call.arguments.args.len() > 4;
     let unpacks = call.arguments.keywords.iter().any(|k| k.arg.is_none());
     if made && !says && !unpacks {
-        sink.report(call, "the attention weights are computed, averaged and thrown away: memory grows with the square of the length")
-            .fix("Ask for no weights", [facts.add_argument(call, "need_weights=False")]);
+        sink.report(
+            call,
+            "the attention weights are computed, averaged and thrown away: memory grows with the square of the length",
+        )
+        .fix("Ask for no weights", [facts.add_argument(call, "need_weights=False")]);
     }
 }
 
@@ -76,7 +79,9 @@ fn only_output(node: Node<'_>) -> Option<&ExprCall> {
             _ => None,
         },
         (_, Expr::Subscript(subscript)) => match (&*subscript.value, &*subscript.slice) {
-            (Expr::Call(call), Expr::NumberLiteral(zero)) if matches!(&zero.value, Number::Int(i) if *i == 0) => Some(call),
+            (Expr::Call(call), Expr::NumberLiteral(zero)) if matches!(&zero.value, Number::Int(i) if *i == 0) => {
+                Some(call)
+            }
             _ => None,
         },
         _ => None,

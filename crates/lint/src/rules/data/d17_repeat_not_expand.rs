@@ -50,13 +50,25 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some((owner, _)) = facts.method(call) else { return };
     let [times, ones @ ..] = &call.arguments.args[..] else { return };
     let shaped = ones.len() >= 2 && ones.iter().all(|n| literal_number(n) == Some(1));
-    if !shaped || !is_batch_size(facts, times) || facts.is(owner, Kind::Array) || is_written(facts, call) || !may_be_single(facts, owner) {
+    if !shaped
+        || !is_batch_size(facts, times)
+        || facts.is(owner, Kind::Array)
+        || is_written(facts, call)
+        || !may_be_single(facts, owner)
+        || is_reshaped(facts, call)
+    {
         return;
     }
     let sizes = format!("expand({}{})", facts.text(times), ", -1".repeat(ones.len()));
     let name = call.func.as_attribute_expr().map(|a| a.attr.start()).unwrap_or(call.start());
     sink.report(call, "copies the tensor for every element of the batch: `expand` gives a view of one copy")
         .suggest("Expand it", [Edit::replace(crate::parse::TextRange::new(name, call.end()), sizes)]);
+}
+
+/// `x.repeat(…).view(…)`: a view of one copy cannot be given another shape without copying it after all.
+fn is_reshaped<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
+    let Some(Node::Expr(Expr::Attribute(next))) = facts.parent(call) else { return false };
+    matches!(next.attr.as_str(), "view" | "reshape" | "flatten" | "contiguous" | "clone" | "data_ptr" | "numpy")
 }
 
 /// One element in the first dimension, as far as the file says anything about it.
@@ -86,7 +98,9 @@ fn is_single<'a>(facts: &Facts<'a>, made: &'a Expr) -> bool {
             match facts.called_name(call) {
                 Some("unsqueeze") => first.is_some_and(|n| literal_number(n) == Some(0)),
                 Some("Parameter") => first.is_some_and(|inner| is_single(facts, inner)),
-                Some("zeros" | "ones" | "randn" | "rand" | "empty") => first.is_some_and(|n| literal_number(n) == Some(1)),
+                Some("zeros" | "ones" | "randn" | "rand" | "empty") => {
+                    first.is_some_and(|n| literal_number(n) == Some(1))
+                }
                 _ => false,
             }
         }
@@ -113,7 +127,9 @@ fn is_written<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
     let Some(def) = assign.targets.first().and_then(|t| facts.defined_by(t)) else { return false };
     facts.uses(def).iter().any(|used| match facts.parent(*used) {
         Some(Node::Expr(Expr::Subscript(subscript))) => subscript.ctx.is_store(),
-        Some(Node::Expr(Expr::Attribute(attribute))) => attribute.attr.ends_with('_') && !attribute.attr.ends_with("__"),
+        Some(Node::Expr(Expr::Attribute(attribute))) => {
+            attribute.attr.ends_with('_') && !attribute.attr.ends_with("__")
+        }
         Some(Node::Stmt(crate::parse::Stmt::AugAssign(_))) => true,
         _ => false,
     })

@@ -59,7 +59,10 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         || facts.method(call).is_some_and(|(owner, _)| facts.is(owner, Kind::Tokenizer));
     let fixed_shapes = facts.imports("torch_xla") || facts.mentions("torch.compile") || facts.in_test(&node);
     if is_tokenizer && !fixed_shapes {
-        sink.report(padding, "every text is padded to the full length: activations are paid for padding, attention with its square")
-            .suggest("Pad to the longest text of the batch", [Edit::replace(padding.value.range(), "\"longest\"")]);
+        sink.report(
+            padding,
+            "every text is padded to the full length: activations are paid for padding, attention with its square",
+        )
+        .suggest("Pad to the longest text of the batch", [Edit::replace(padding.value.range(), "\"longest\"")]);
     }
 }

@@ -56,9 +56,16 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 
 /// A queue of multiprocessing; threads share memory anyway.
 fn is_between_processes<'a>(facts: &Facts<'a>, queue: &'a Expr) -> bool {
-    let named = || facts.text(queue).rsplit('.').next().is_some_and(|name| matches!(name, "queue" | "out_queue" | "result_queue" | "output_queue"));
+    let named = || {
+        facts
+            .text(queue)
+            .rsplit('.')
+            .next()
+            .is_some_and(|name| matches!(name, "queue" | "out_queue" | "result_queue" | "output_queue"))
+    };
     let threads = ["queue", "threading", "asyncio"].iter().any(|module| facts.imports(module));
-    facts.kind(queue) == Kind::Queue || (!threads && facts.kind(queue) == Kind::Unknown && facts.defs(queue).is_empty() && named())
+    facts.kind(queue) == Kind::Queue
+        || (!threads && facts.kind(queue) == Kind::Unknown && facts.defs(queue).is_empty() && named())
 }
 
 /// The model lies on the CPU, or its output was moved.

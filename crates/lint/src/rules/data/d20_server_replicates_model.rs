@@ -1,6 +1,6 @@
 //! ## What it finds
 //!
-//! A web route that loads a model for every request.
+//! A web route that loads a model for every request, and a server that runs a file with a model on the GPU in several processes.
 //!
 //! ## Why
 //!
@@ -34,7 +34,7 @@
 //!
 //! - benoitc/gunicorn#2007, fastapi/fastapi#2425
 
-use crate::facts::{Facts, Kind, Node};
+use crate::facts::{Facts, Kind, Node, literal_number};
 use crate::finding::Severity;
 use crate::parse::Stmt;
 use crate::parse::ast::{Decorator, ExprCall};
@@ -45,7 +45,12 @@ pub const RULE: Rule = Rule {
     code: "D20",
     name: "server-replicates-model",
     severity: Severity::Error,
-    wants: &[Want::Named("from_pretrained"), Want::Call("torch.hub.load"), Want::Call("transformers.pipeline")],
+    wants: &[
+        Want::Named("from_pretrained"),
+        Want::Call("torch.hub.load"),
+        Want::Call("transformers.pipeline"),
+        Want::Named("run"),
+    ],
     check,
     ..Rule::DEFAULT
 };
@@ -54,6 +59,9 @@ const ROUTES: &[&str] = &["route", "get", "post", "put", "websocket", "api_route
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(call) = node.call() else { return };
+    if facts.called_name(call) == Some("run") {
+        return check_server(facts, call, sink);
+    }
     let Some(function) = facts.function_of(call) else { return };
     let Some(expr) = node.expr() else { return };
     if !function.stmt.decorator_list.iter().any(|d| is_route(facts, d)) || is_kept(facts, call) {
@@ -61,6 +69,24 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     }
     if matches!(facts.kind(expr), Kind::Module | Kind::Pipeline) {
         sink.report(call, "this route loads a model for every request: requests that overlap hold a copy each");
+    }
+}
+
+/// `app.run(debug=True)` of Flask, `uvicorn.run("app:app", workers=4)`: further processes that load the file's model, too.
+fn check_server<'a>(facts: &Facts<'a>, call: &'a ExprCall, sink: &mut Sink<'_>) {
+    let flask =
+        facts.method(call).and_then(|(app, _)| facts.constructor(app)).is_some_and(|c| facts.calls(c, "flask.Flask"));
+    let reloads = flask && facts.switches_on(call, "debug") && call.arguments.find_keyword("use_reloader").is_none();
+    let workers = call.arguments.find_keyword("workers").and_then(|k| literal_number(&k.value)).filter(|n| *n > 1);
+    let copies = match (facts.calls(call, "uvicorn.run"), workers, reloads) {
+        (true, Some(workers), _) => workers,
+        (_, _, true) => 2,
+        _ => return,
+    };
+    let at_margin = |c: &'a ExprCall| facts.function_id(c).is_none() && facts.surely_sent_to_gpu(c);
+    if facts.tree().all().iter().filter_map(|n| n.call()).any(at_margin) {
+        let why = if reloads { "the reloader runs the file twice" } else { "each worker runs the file" };
+        sink.report(call, format!("{why}: {copies} copies of what it puts on the GPU"));
     }
 }
 

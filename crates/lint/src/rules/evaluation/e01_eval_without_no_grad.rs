@@ -79,7 +79,10 @@ pub(super) fn around_loop<'a>(
 ) -> Option<Vec<Edit>> {
     let stmt: &'a Stmt = node.stmt()?;
     // The import would stand where the loop begins.
-    if import.as_ref().is_some_and(|edit| edit.range.start() == facts.source.line_range(facts.source.line_of(stmt.start())).start()) {
+    if import
+        .as_ref()
+        .is_some_and(|edit| edit.range.start() == facts.source.line_range(facts.source.line_of(stmt.start())).start())
+    {
         return facts.wrap(stmt, stmt, "with torch.no_grad():");
     }
     let mut edits = facts.wrap(stmt, stmt, &format!("with {spelling}():"))?;

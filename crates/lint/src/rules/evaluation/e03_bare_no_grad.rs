@@ -64,9 +64,16 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Node::Stmt(stmt @ Stmt::Expr(expr)) = node else { return };
     let Expr::Call(call) = &*expr.value else { return };
     let Some(name) = facts.callee(call).filter(|name| CONTEXTS.contains(name)) else { return };
-    let effect = if name.ends_with("autocast") { "precision is not changed" } else { "gradients stay on and activations are kept" };
-    sink.report(call, format!("`{}` as a statement does nothing: {effect}; it is a context for `with`", facts.text(call)))
-        .fix_if(false, "Put the rest of the block under `with`", edits(facts, stmt));
+    let effect = if name.ends_with("autocast") {
+        "precision is not changed"
+    } else {
+        "gradients stay on and activations are kept"
+    };
+    sink.report(
+        call,
+        format!("`{}` as a statement does nothing: {effect}; it is a context for `with`", facts.text(call)),
+    )
+    .fix_if(false, "Put the rest of the block under `with`", edits(facts, stmt));
 }
 
 fn edits<'a>(facts: &Facts<'a>, stmt: &'a Stmt) -> Option<Vec<Edit>> {

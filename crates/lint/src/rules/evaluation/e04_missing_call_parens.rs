@@ -48,7 +48,8 @@ pub const RULE: Rule = Rule {
 };
 
 const CONTEXTS: &[&str] = &["torch.no_grad", "torch.inference_mode", "torch.enable_grad"];
-const FUNCTIONS: &[&str] = &["torch.cuda.empty_cache", "torch.cuda.synchronize", "gc.collect", "torch.cuda.reset_peak_memory_stats"];
+const FUNCTIONS: &[&str] =
+    &["torch.cuda.empty_cache", "torch.cuda.synchronize", "gc.collect", "torch.cuda.reset_peak_memory_stats"];
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     match node {

@@ -39,20 +39,17 @@ use crate::parse::ast::{ExprCall, StmtWith};
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
 
-pub const RULE: Rule = Rule {
-    code: "E05",
-    name: "no-grad-too-late",
-    fix: Safety::Unsafe,
-    wants: &[Want::For],
-    check,
-    ..Rule::DEFAULT
-};
+pub const RULE: Rule =
+    Rule { code: "E05", name: "no-grad-too-late", fix: Safety::Unsafe, wants: &[Want::For], check, ..Rule::DEFAULT };
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(found) = Loop::of(node).and_then(|around| facts.evaluation_with_grad(around)) else { return };
     let Some(late) = found.late else { return };
-    sink.report(found.forward, "the model runs before `no_grad` begins: every activation is kept, only the metric is spared")
-        .fix_if(false, "Run the model under `no_grad`", moved_in(facts, found.forward, late));
+    sink.report(
+        found.forward,
+        "the model runs before `no_grad` begins: every activation is kept, only the metric is spared",
+    )
+    .fix_if(false, "Run the model under `no_grad`", moved_in(facts, found.forward, late));
 }
 
 /// The forward moves to the head of the block when it stands right before it.

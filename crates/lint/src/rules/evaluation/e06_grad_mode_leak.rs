@@ -62,8 +62,11 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     if !is_followed_by_training(facts, node) || is_switched_on_again(facts, node) || facts.in_test(&node) {
         return;
     }
-    sink.report(call, "gradients stay off after this function: the next training step has no graph")
-        .fix_if(false, "Put the rest of the block under `torch.no_grad()`", edits(facts, stmt));
+    sink.report(call, "gradients stay off after this function: the next training step has no graph").fix_if(
+        false,
+        "Put the rest of the block under `torch.no_grad()`",
+        edits(facts, stmt),
+    );
 }
 
 /// In a function of a file that trains, or one that evaluates for somebody who does.
@@ -71,8 +74,15 @@ fn is_followed_by_training<'a>(facts: &Facts<'a>, node: Node<'a>) -> bool {
     let Some(id) = facts.function_id(&node) else { return false };
     let own = facts.events(facts.function(id).stmt).iter().any(|e| e.kind == EventKind::Backward);
     let name = facts.function(id).stmt.name.as_str();
-    let trains = facts.tree().all().iter().copied().filter_map(Node::call).any(|call| facts.called_name(call) == Some("backward"));
-    !own && !name.contains("main") && (trains || facts.is_called_evaluation(id) && !name.contains("infer") && !name.contains("predict"))
+    let trains = facts
+        .tree()
+        .all()
+        .iter()
+        .copied()
+        .filter_map(Node::call)
+        .any(|call| facts.called_name(call) == Some("backward"));
+    !own && !name.contains("main")
+        && (trains || facts.is_called_evaluation(id) && !name.contains("infer") && !name.contains("predict"))
 }
 
 /// Any other switch in the function, or anywhere in the file that switches on.

@@ -40,16 +40,25 @@ pub const RULE: Rule = Rule {
     code: "E07",
     name: "eval-batch-larger",
     severity: Severity::Note,
-    wants: &[Want::Call("torch.utils.data.DataLoader")],
+    wants: &[
+        Want::Call("torch.utils.data.DataLoader"),
+        Want::Named("TrainingArguments"),
+        Want::Named("Seq2SeqTrainingArguments"),
+    ],
     check,
     ..Rule::DEFAULT
 };
 
 /// Up to this many times the training batch is usual without gradients.
 const USUAL: u64 = 4;
+/// The trainer always evaluates without gradients.
+const USUAL_OF_TRAINER: u64 = 8;
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(call) = node.call() else { return };
+    if !facts.calls(call, "torch.utils.data.DataLoader") {
+        return check_arguments(facts, call, sink);
+    }
     let Some((target, size)) = loader(facts, call).filter(|(target, _)| facts.says_evaluation(target)) else { return };
     let function = facts.function_id(call);
     let others = facts.tree().all().iter().copied().filter_map(Node::call);
@@ -59,7 +68,28 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         .find(|(name, _)| facts.text(*name).to_ascii_lowercase().contains("train"));
     let Some((_, trained)) = train else { return };
     if size > USUAL * trained && trained > 1 && !is_without_grad(facts, target) && !facts.in_test(call) {
-        sink.report(call, format!("evaluation batches of {size} beside training batches of {trained}: the peak may be in validation"));
+        sink.report(
+            call,
+            format!("evaluation batches of {size} beside training batches of {trained}: the peak may be in validation"),
+        );
+    }
+}
+
+/// `TrainingArguments(per_device_train_batch_size=4, per_device_eval_batch_size=64)`
+fn check_arguments<'a>(facts: &Facts<'a>, call: &'a ExprCall, sink: &mut Sink<'_>) {
+    let size = |name: &str| {
+        let value = &call.arguments.find_keyword(name)?.value;
+        literal_number(facts.resolve(value))
+    };
+    let (Some(trained), Some(evaluated)) = (size("per_device_train_batch_size"), size("per_device_eval_batch_size"))
+    else {
+        return;
+    };
+    if evaluated > USUAL_OF_TRAINER * trained && !facts.in_test(call) {
+        let message = format!(
+            "evaluation batches of {evaluated} beside training batches of {trained}: the peak may be in evaluation"
+        );
+        sink.report(call, message);
     }
 }
 
@@ -77,10 +107,16 @@ fn is_without_grad<'a>(facts: &Facts<'a>, target: &'a Expr) -> bool {
     let uses = facts.uses(def);
     let direct = uses.iter().any(|used| {
         facts.ancestors_here(*used).filter_map(Loop::of).any(|l| {
-            facts.grad_disabled(&l) || facts.inside_here(&l).any(|n| n.call().is_some_and(|c| facts.model_run_by(c).is_some() && facts.grad_disabled(c)))
+            facts.grad_disabled(&l)
+                || facts
+                    .inside_here(&l)
+                    .any(|n| n.call().is_some_and(|c| facts.model_run_by(c).is_some() && facts.grad_disabled(c)))
         })
     });
     // Handed to somebody else: a trainer, a function.
-    let passed = uses.iter().any(|used| matches!(facts.parent(*used), Some(Node::Expr(Expr::Call(_) | Expr::Tuple(_)))) && facts.loop_of(*used).is_none());
+    let passed = uses.iter().any(|used| {
+        matches!(facts.parent(*used), Some(Node::Expr(Expr::Call(_) | Expr::Tuple(_))))
+            && facts.loop_of(*used).is_none()
+    });
     direct || passed
 }

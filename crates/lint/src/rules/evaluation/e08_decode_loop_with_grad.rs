@@ -35,10 +35,10 @@
 //! - huggingface/transformers#3141, huggingface/transformers#15426
 
 use super::e01_eval_without_no_grad::around_loop;
-use crate::facts::{Facts, Grad, Loop, LoopKind, Node, Set};
+use crate::facts::{Facts, Grad, Kind, Loop, LoopKind, Node, Set};
 use crate::finding::Severity;
-use crate::parse::Expr;
 use crate::parse::ast::ExprCall;
+use crate::parse::{Expr, Stmt};
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
 
@@ -58,7 +58,8 @@ const CACHES: &[&str] = &["past_key_values", "past", "cache", "cache_params", "m
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(around) = Loop::of(node).filter(|l| facts.loop_kind(*l) == LoopKind::Other) else { return };
-    if facts.in_module(&node) || facts.in_test(&node) || !chooses_tokens(facts, around) || needs_gradients(facts, node) {
+    if facts.in_module(&node) || facts.in_test(&node) || !chooses_tokens(facts, around) || needs_gradients(facts, node)
+    {
         return;
     }
     let Some(forward) = own_forward(facts, around) else { return };
@@ -66,7 +67,13 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let cached = is_cache(facts, forward, carried);
     let (spelling, import) = facts.spelling_or_import("torch.no_grad");
     let draft = match cached {
-        true => sink.report(forward, format!("`{}` carries the graph of every token so far: generate under `torch.no_grad()`", facts.text(carried))),
+        true => sink.report(
+            forward,
+            format!(
+                "`{}` carries the graph of every token so far: generate under `torch.no_grad()`",
+                facts.text(carried)
+            ),
+        ),
         false => sink
             .report(forward, "each token keeps the activations of its whole forward: generate under `torch.no_grad()`")
             .severity(Severity::Warning),
@@ -75,7 +82,17 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 }
 
 fn chooses_tokens<'a>(facts: &Facts<'a>, around: Loop<'a>) -> bool {
-    facts.inside_here(&around).filter_map(Node::call).any(|call| facts.called_name(call).is_some_and(|n| CHOOSES.contains(&n)))
+    facts.inside_here(&around).filter_map(Node::call).any(|call| match facts.called_name(call) {
+        Some("max") => is_max_along(facts, call),
+        name => name.is_some_and(|n| CHOOSES.contains(&n)),
+    })
+}
+
+/// `_, token = torch.max(scores, dim=1)`
+fn is_max_along<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
+    let along = call.arguments.find_keyword("dim").is_some() || call.arguments.args.len() == 2;
+    let unpacked = matches!(facts.statement(call), Stmt::Assign(a) if matches!(&a.targets[..], [Expr::Tuple(pair)] if pair.elts.len() == 2));
+    along && unpacked && facts.calls(call, "torch.max")
 }
 
 /// `backward` in the function, or a function whose name says that it trains.
@@ -97,7 +114,16 @@ fn is_backward<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
 /// A model that runs in this loop's own turn.
 fn own_forward<'a>(facts: &Facts<'a>, around: Loop<'a>) -> Option<&'a ExprCall> {
     let own = |call: &ExprCall| facts.loop_of(call).is_some_and(|l| facts.id(&l) == facts.id(&around));
-    facts.inside_here(&around).filter_map(Node::call).find(|call| own(call) && facts.runs_model_with_grad(call))
+    facts
+        .inside_here(&around)
+        .filter_map(Node::call)
+        .find(|call| own(call) && (facts.runs_model_with_grad(call) || decodes_with_grad(facts, call)))
+}
+
+/// `model.decode(tokens, memory)` of a module.
+fn decodes_with_grad<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
+    let Some((model, "decode" | "decode_step")) = facts.method(call) else { return false };
+    facts.is(model, Kind::Module) && !facts.is_frozen(model) && !facts.grad_disabled(call)
 }
 
 /// An argument that the turn before computed from what the model gave.
@@ -109,13 +135,25 @@ fn carried_argument<'a>(facts: &Facts<'a>, forward: &'a ExprCall, around: Loop<'
     cached.or_else(|| names.iter().find(carried)).copied()
 }
 
-fn comes_from_forward<'a>(facts: &Facts<'a>, used: &'a Expr, forward: &'a ExprCall, around: Loop<'a>, depth: u8) -> bool {
+fn comes_from_forward<'a>(
+    facts: &Facts<'a>,
+    used: &'a Expr,
+    forward: &'a ExprCall,
+    around: Loop<'a>,
+    depth: u8,
+) -> bool {
     facts.defs(used).into_iter().any(|def| match &facts.def(def).set {
-        Set::Assign { value, .. } if depth > 0 && facts.contains(&around, &facts.def_node(def)) => {
+        // What was computed with gradients off ends the graph.
+        Set::Assign { value, .. }
+            if depth > 0
+                && facts.contains(&around, &facts.def_node(def))
+                && !facts.grad_disabled(&facts.def_node(def)) =>
+        {
             facts.contains(*value, forward)
-                || facts.inside(*value).filter_map(Node::expr).any(|e| {
-                    e.is_name_expr() && !facts.same_place(e, used) && comes_from_forward(facts, e, forward, around, depth - 1)
-                })
+                || facts
+                    .inside(*value)
+                    .filter_map(Node::expr)
+                    .any(|e| e.is_name_expr() && comes_from_forward(facts, e, forward, around, depth - 1))
         }
         _ => false,
     })

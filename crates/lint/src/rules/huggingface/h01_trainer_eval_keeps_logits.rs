@@ -79,7 +79,7 @@ fn made_here<'a>(facts: &Facts<'a>, args: &'a Expr) -> Option<&'a ExprCall> {
     let known = facts.callee(made).is_some_and(|name| {
         matches!(name, "transformers.TrainingArguments" | "transformers.Seq2SeqTrainingArguments" | "trl.SFTConfig")
     });
-    let changed = facts.source.text().contains(".eval_accumulation_steps");
+    let changed = facts.has_attribute("eval_accumulation_steps");
     (known && !changed).then_some(made)
 }
 
@@ -105,10 +105,9 @@ fn size<'a>(facts: &Facts<'a>, model: Option<&'a Expr>) -> Option<Severity> {
         }
         // A model from elsewhere: the file may still say that it classifies.
         None => {
-            let text = facts.source.text();
             let classifies =
                 ["Classification", "classification", "num_labels", "id2label", "num_classes", "QuestionAnswering"];
-            (!classifies.iter().any(|word| text.contains(word))).then_some(Severity::Warning)
+            (!facts.says(&classifies)).then_some(Severity::Warning)
         }
     }
 }

@@ -49,7 +49,7 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     if !facts.switches_on(call, "load_in_4bit") || facts.may_set(call, &["bnb_4bit_compute_dtype"]) {
         return;
     }
-    if facts.source.text().contains(".bnb_4bit_compute_dtype") || trains_in_float32(facts) || facts.in_test(&node) {
+    if facts.has_attribute("bnb_4bit_compute_dtype") || trains_in_float32(facts) || facts.in_test(&node) {
         return;
     }
     let (dtype, import) = facts.spelling_or_import("torch.bfloat16");
@@ -63,7 +63,6 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 
 /// The rest of the model is made float32 for training, and nothing here speaks of another type.
 fn trains_in_float32(facts: &Facts<'_>) -> bool {
-    let text = facts.source.text();
     let shorter = ["bf16", "fp16", "bfloat16", "float16", "autocast", "mixed_precision"];
-    text.contains("prepare_model_for_kbit_training") && !shorter.iter().any(|name| text.contains(name))
+    facts.says(&["prepare_model_for_kbit_training"]) && !facts.says(&shorter)
 }

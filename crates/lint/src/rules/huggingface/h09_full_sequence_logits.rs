@@ -31,8 +31,8 @@
 
 use crate::facts::{Facts, Kind, Node};
 use crate::finding::Severity;
-use crate::parse::Expr;
 use crate::parse::ast::{ExprCall, ExprSubscript};
+use crate::parse::{Expr, Stmt};
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
 
@@ -59,7 +59,8 @@ const OTHERWISE: &[&str] = &[
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(Expr::Attribute(logits)) = node.expr() else { return };
-    if !takes_last(facts, &node) || facts.in_test(&node) || decodes_with_cache(facts, &node) {
+    let last = takes_last(facts, &node) || is_bound_for_last(facts, &node);
+    if !last || facts.in_test(&node) || decodes_with_cache(facts, &node) {
         return;
     }
     let Some(call) = facts.resolve(&logits.value).as_call_expr() else { return };
@@ -79,6 +80,15 @@ fn takes_last<'a>(facts: &Facts<'a>, logits: &Node<'a>) -> bool {
         Some(Node::Expr(Expr::Subscript(subscript))) => is_last(subscript),
         _ => false,
     }
+}
+
+/// `logits = model(ids).logits`, and every use of the name takes the last position.
+fn is_bound_for_last<'a>(facts: &Facts<'a>, logits: &Node<'a>) -> bool {
+    let Some(Node::Stmt(Stmt::Assign(assign))) = facts.parent(logits) else { return false };
+    let [target @ Expr::Name(_)] = &assign.targets[..] else { return false };
+    let Some(uses) = facts.defined_by(target).map(|def| facts.uses(def)) else { return false };
+    let last = |used: &&'a Expr| matches!(facts.parent(*used), Some(Node::Expr(Expr::Subscript(s))) if is_last(s));
+    !uses.is_empty() && uses.iter().all(last)
 }
 
 fn is_last(subscript: &ExprSubscript) -> bool {
@@ -113,13 +123,14 @@ fn is_forward<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
 
 /// The function keeps a key-value cache, so that it feeds one token at a time.
 fn decodes_with_cache<'a>(facts: &Facts<'a>, node: &Node<'a>) -> bool {
-    let text = match facts.function_of(node) {
-        Some(function) => facts.text(function.stmt),
-        None => facts.source.text(),
-    };
-    ["past_key_values", "use_cache=True", "prepare_inputs_for_generation", "encoder_outputs", "cache_params"]
-        .iter()
-        .any(|word| text.contains(word))
+    let words = ["past_key_values", "prepare_inputs_for_generation", "encoder_outputs", "cache_params"];
+    facts.says_in(facts.function_of(node), &words)
+        || facts
+            .tree()
+            .all()
+            .iter()
+            .filter_map(|n| n.call())
+            .any(|call| facts.function_id(call) == facts.function_id(node) && facts.switches_on(call, "use_cache"))
 }
 
 /// No other use of the same output wants all logits, or may want them.
@@ -130,7 +141,7 @@ fn only_last_used<'a>(facts: &Facts<'a>, output: &'a Expr) -> bool {
     let [def] = facts.defs(output)[..] else { return false };
     facts.uses(def).into_iter().all(|used| match facts.parent(used) {
         Some(parent @ Node::Expr(Expr::Attribute(read))) => {
-            read.attr.as_str() != "logits" || takes_last(facts, &parent)
+            read.attr.as_str() != "logits" || takes_last(facts, &parent) || is_bound_for_last(facts, &parent)
         }
         _ => false,
     })

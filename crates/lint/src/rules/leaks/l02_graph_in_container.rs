@@ -57,6 +57,7 @@ pub const RULE: Rule = Rule {
         Want::Named("add"),
         Want::Named("extend"),
         Want::Named("insert"),
+        Want::Assign,
     ],
     check,
     ..Rule::DEFAULT
@@ -80,18 +81,21 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 
 /// A value with a graph that a container keeps over the batches of a loop, for nothing.
 pub(super) fn kept_graph<'a>(facts: &Facts<'a>, node: Node<'a>) -> Option<(&'a Expr, &'a Expr)> {
-    let call = node.call()?;
-    let kept = facts.kept_by(call)?;
-    let grows = facts.collects_over_batches(kept.container, call);
-    if !grows || facts.grad(kept.value) != Grad::Graph || facts.grad_disabled(call) {
+    let kept = match node {
+        Node::Stmt(stmt) => facts.kept_under_key(stmt)?,
+        _ => facts.kept_by(node.call()?)?,
+    };
+    let grows = facts.collects_over_batches(kept.container, &node);
+    if !grows || facts.grad(kept.value) != Grad::Graph || facts.grad_disabled(&node) {
         return None;
     }
-    let quiet = facts.in_test(call) || facts.in_module(call) || facts.is_for_backward(kept.container, call);
+    let quiet = facts.in_test(&node) || facts.in_module(&node) || facts.is_for_backward(kept.container, &node);
     (!quiet).then_some((kept.value, kept.container))
 }
 
 /// Tuples and comprehensions have to be mended part by part.
 fn detached<'a>(facts: &Facts<'a>, value: &'a Expr) -> Option<Vec<Edit>> {
-    let whole = matches!(value, Expr::Name(_) | Expr::Attribute(_) | Expr::Call(_) | Expr::Subscript(_) | Expr::BinOp(_));
+    let whole =
+        matches!(value, Expr::Name(_) | Expr::Attribute(_) | Expr::Call(_) | Expr::Subscript(_) | Expr::BinOp(_));
     whole.then(|| facts.append_call(value, ".detach()"))
 }

@@ -45,7 +45,14 @@ pub const RULE: Rule = Rule {
     name: "cpu-without-detach",
     severity: Severity::Error,
     fix: Safety::Safe,
-    wants: &[Want::Named("append"), Want::Named("appendleft"), Want::Named("add"), Want::Named("extend"), Want::Named("insert")],
+    wants: &[
+        Want::Named("append"),
+        Want::Named("appendleft"),
+        Want::Named("add"),
+        Want::Named("extend"),
+        Want::Named("insert"),
+        Want::Assign,
+    ],
     check,
     ..Rule::DEFAULT
 };
@@ -54,7 +61,11 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some((value, container)) = kept_graph(facts, node) else { return };
     let Some((tensor, copy)) = copied(facts, value).filter(|_| !is_replay(facts, container)) else { return };
     let freed = facts.is_freed_by_backward(&node);
-    let what = if freed { "graph nodes of every batch stay in memory" } else { "the activations of every batch stay on the GPU" };
+    let what = if freed {
+        "graph nodes of every batch stay in memory"
+    } else {
+        "the activations of every batch stay on the GPU"
+    };
     sink.report(value, format!("`.{copy}()` keeps the autograd graph: {what} with `{}`", facts.text(container)))
         .severity(if freed { Severity::Warning } else { Severity::Error })
         .fix("Detach before the copy", facts.append_call(tensor, ".detach()"));

@@ -61,8 +61,11 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     if !attribute.ctx.is_load() || !is_tensor(facts, &attribute.value) || !is_used_as_value(facts, expr) {
         return;
     }
-    sink.report(expr, format!("`{}` is the method, not its result: it holds the tensor and its graph", facts.text(expr)))
-        .fix("Call it", [Edit::insert(expr.end(), "()")]);
+    sink.report(
+        expr,
+        format!("`{}` is the method, not its result: it holds the tensor and its graph", facts.text(expr)),
+    )
+    .fix("Call it", [Edit::insert(expr.end(), "()")]);
 }
 
 /// Surely a tensor, or a loss: rows of a table have `item` and `mean`, too.

@@ -42,11 +42,13 @@ pub const RULE: Rule = Rule { code: "L06", name: "cat-growth", wants: &[Want::As
 
 const CATS: &[&str] = &["torch.cat", "torch.concat", "torch.concatenate", "torch.hstack", "torch.vstack"];
 /// One number a sample, or on the host: growing these costs nothing to speak of.
-const SMALL: &[&str] = &["argmax", "multinomial", "sample", "topk", "cpu", "numpy", "item", "max", "mean", "sum", "unsqueeze"];
+const SMALL: &[&str] =
+    &["argmax", "multinomial", "sample", "topk", "cpu", "numpy", "item", "max", "mean", "sum", "unsqueeze"];
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Node::Stmt(Stmt::Assign(assign)) = node else { return };
-    let ([target @ (Expr::Name(_) | Expr::Attribute(_))], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else {
+    let ([target @ (Expr::Name(_) | Expr::Attribute(_))], Expr::Call(call)) = (&assign.targets[..], &*assign.value)
+    else {
         return;
     };
     let Some(others) = joined_with(facts, call, target) else { return };
@@ -57,7 +59,10 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         return;
     }
     let name = facts.text(target);
-    sink.report(node, format!("`{name}` is copied whole on every batch: the peak is twice its size; collect in a list and join once"));
+    sink.report(
+        node,
+        format!("`{name}` is copied whole on every batch: the peak is twice its size; collect in a list and join once"),
+    );
 }
 
 /// What else is joined, when the target itself is one of the parts.
@@ -80,7 +85,8 @@ fn grows_over_batches<'a>(facts: &Facts<'a>, node: Node<'a>, target: &'a Expr) -
 }
 
 fn is_small<'a>(facts: &Facts<'a>, other: &'a Expr) -> bool {
-    facts.inside(facts.resolve(other)).filter_map(Node::call).any(|call| {
-        facts.called_name(call).is_some_and(|name| SMALL.contains(&name))
-    })
+    facts
+        .inside(facts.resolve(other))
+        .filter_map(Node::call)
+        .any(|call| facts.called_name(call).is_some_and(|name| SMALL.contains(&name)))
 }

@@ -29,8 +29,8 @@
 //! - huggingface/transformers#2595
 
 use crate::facts::{Facts, Grad, Kind, Node};
-use crate::parse::ast::ExprCall;
 use crate::parse::Expr;
+use crate::parse::ast::ExprCall;
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
 
@@ -61,7 +61,8 @@ fn kept<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Option<&'a Expr> {
     }
     let kept = facts.kept_by(call)?;
     // A fragment does not say where the list comes from.
-    let fragment = facts.defs(kept.container).is_empty() && kept.container.is_name_expr() && facts.loop_of(call).is_none();
+    let fragment =
+        facts.defs(kept.container).is_empty() && kept.container.is_name_expr() && facts.loop_of(call).is_none();
     let lasts = fragment || facts.collects_over_batches(kept.container, call) && !facts.in_module(call);
     lasts.then_some(kept.value)
 }
@@ -70,13 +71,21 @@ fn kept<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Option<&'a Expr> {
 fn is_part_view<'a>(facts: &Facts<'a>, value: &'a Expr) -> bool {
     let Expr::Subscript(subscript) = value else { return false };
     let Expr::Tuple(index) = &*subscript.slice else { return false };
-    let number = |e: &Expr| matches!(e, Expr::NumberLiteral(_)) || matches!(e, Expr::UnaryOp(op) if op.operand.is_number_literal_expr());
+    let number = |e: &Expr| {
+        matches!(e, Expr::NumberLiteral(_)) || matches!(e, Expr::UnaryOp(op) if op.operand.is_number_literal_expr())
+    };
     let plain = index.elts.iter().all(|e| number(e) || e.is_slice_expr() || e.is_ellipsis_literal_expr());
     let picks = index.elts.iter().any(number) && index.elts.iter().any(|e| !number(e));
-    plain && picks && matches!(facts.kind(&subscript.value), Kind::Tensor | Kind::ModelOutput) && !on_host(facts, &subscript.value)
+    plain
+        && picks
+        && matches!(facts.kind(&subscript.value), Kind::Tensor | Kind::ModelOutput)
+        && !on_host(facts, &subscript.value)
 }
 
 /// `.cpu()` before the index: the GPU's tensor is gone, what is kept is host memory.
 fn on_host<'a>(facts: &Facts<'a>, base: &'a Expr) -> bool {
-    facts.inside(facts.resolve(base)).filter_map(Node::call).any(|call| matches!(facts.called_name(call), Some("cpu" | "numpy")))
+    facts
+        .inside(facts.resolve(base))
+        .filter_map(Node::call)
+        .any(|call| matches!(facts.called_name(call), Some("cpu" | "numpy")))
 }

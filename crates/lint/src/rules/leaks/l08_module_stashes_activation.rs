@@ -70,7 +70,8 @@ fn stash<'a>(facts: &Facts<'a>, node: Node<'a>, target: &'a ExprAttribute, value
     if !is_activation(facts, class, value) || is_conditional(facts, node) || is_cleared(facts, class, name) {
         return;
     }
-    let message = format!("`self.{name}` keeps this step's graph while the next forward runs: return it, or clear it after use");
+    let message =
+        format!("`self.{name}` keeps this step's graph while the next forward runs: return it, or clear it after use");
     sink.report(node, message);
 }
 

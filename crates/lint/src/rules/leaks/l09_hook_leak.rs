@@ -35,10 +35,10 @@
 //! - PyTorch documentation, `Module.register_forward_hook`
 //! - fffasttime/MRFI#5, utkuozbulak/pytorch-cnn-visualizations#53
 
-use crate::facts::{Facts, LoopKind, Node};
+use crate::facts::{Facts, Function, Kind, LoopKind, Node};
 use crate::finding::Severity;
-use crate::parse::ast::{ExprCall, ExprLambda};
-use crate::parse::Expr;
+use crate::parse::ast::{ExprCall, ParameterWithDefault};
+use crate::parse::{Expr, Stmt};
 use crate::rule::{Rule, Want};
 use crate::sink::Sink;
 
@@ -62,7 +62,10 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         return;
     }
     if is_registered_every_turn(facts, call) {
-        sink.report(call, "a hook more on every turn: all of them run, and keep what they are given, until they are removed");
+        sink.report(
+            call,
+            "a hook more on every turn: all of them run, and keep what they are given, until they are removed",
+        );
     } else if let Some(list) = collects_outputs(facts, call) {
         sink.report(call, format!("this hook keeps the graph of every forward in `{list}`: detach what it keeps"))
             .severity(Severity::Warning);
@@ -81,18 +84,41 @@ fn says_remove<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
     facts.called_name(call).is_some_and(|name| name.contains("remove") || name == "close")
 }
 
-/// A lambda that appends its output as it is to a list that nobody empties, in a file that trains with gradients on.
+/// A hook that appends its output as it is to a list that nobody empties, in a file that trains with gradients on.
 fn collects_outputs<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Option<&'a str> {
-    if facts.called_name(call) != Some("register_forward_hook") || facts.mentions("torch.no_grad") || facts.mentions("torch.inference_mode") {
+    if facts.called_name(call) != Some("register_forward_hook")
+        || facts.mentions("torch.no_grad")
+        || facts.mentions("torch.inference_mode")
+    {
         return None;
     }
-    let Some(Expr::Lambda(lambda)) = call.arguments.args.first() else { return None };
-    let Expr::Call(body) = &*lambda.body else { return None };
-    let kept = facts.kept_by(body)?;
-    (is_output(lambda, kept.value) && !facts.is_emptied(kept.container)).then(|| facts.text(kept.container))
+    let hook = call.arguments.args.first()?;
+    let (output, calls) = match (hook, facts.kind(hook)) {
+        (Expr::Lambda(lambda), _) => {
+            (lambda.parameters.as_ref()?.args.last()?, lambda.body.as_call_expr().into_iter().collect())
+        }
+        (_, Kind::Function(id)) => hook_function(facts, facts.function(id))?,
+        _ => return None,
+    };
+    let kept = calls.into_iter().filter_map(|c: &ExprCall| facts.kept_by(c)).find(|kept| {
+        let same = matches!(kept.value, Expr::Name(name) if name.id == output.parameter.name.id);
+        same && !facts.is_emptied(kept.container)
+    })?;
+    Some(facts.text(kept.container))
 }
 
-fn is_output(lambda: &ExprLambda, value: &Expr) -> bool {
-    let Some(output) = lambda.parameters.as_ref().and_then(|p| p.args.last()) else { return false };
-    matches!(value, Expr::Name(name) if name.id.as_str() == output.parameter.name.as_str())
+/// The output that a hook is given, and the calls in its body; nothing when it binds the output anew or puts it aside on purpose.
+fn hook_function<'a>(
+    facts: &Facts<'a>,
+    function: &Function<'a>,
+) -> Option<(&'a ParameterWithDefault, Vec<&'a ExprCall>)> {
+    let output = function.stmt.parameters.args.last().filter(|_| function.stmt.parameters.args.len() >= 3)?;
+    let bound_anew = facts.inside(function.stmt).any(|n| match n {
+        Node::Stmt(Stmt::Assign(assign)) => {
+            assign.targets.iter().any(|t| matches!(t, Expr::Name(name) if name.id == output.parameter.name.id))
+        }
+        _ => false,
+    });
+    let calls = function.stmt.body.iter().filter_map(|s| s.as_expr_stmt()?.value.as_call_expr()).collect();
+    (!bound_anew).then_some((output, calls))
 }

@@ -66,8 +66,11 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         return;
     }
     let name = facts.text(state);
-    sink.report(call, format!("`{name}` carries the graph of the batches before: `backward` fails on it, or keeps them all"))
-        .fix_if(false, "Detach the state on every turn", detach(facts, call, name, around));
+    sink.report(
+        call,
+        format!("`{name}` carries the graph of the batches before: `backward` fails on it, or keeps them all"),
+    )
+    .fix_if(false, "Detach the state on every turn", detach(facts, call, name, around));
 }
 
 /// `backward` runs in the loop's own turn: through time within one sequence it runs after the loop.
@@ -84,9 +87,10 @@ fn carried_state<'a>(facts: &Facts<'a>, call: &'a ExprCall, value: &'a Expr, aro
 }
 
 fn is_detached_in_place<'a>(facts: &Facts<'a>, around: Loop<'a>) -> bool {
-    facts.inside(&around).filter_map(Node::call).any(|call| {
-        facts.called_name(call).is_some_and(|name| name == "detach_" || name.contains("repackage"))
-    })
+    facts
+        .inside(&around)
+        .filter_map(Node::call)
+        .any(|call| facts.called_name(call).is_some_and(|name| name == "detach_" || name.contains("repackage")))
 }
 
 fn detach<'a>(facts: &Facts<'a>, call: &'a ExprCall, name: &str, around: Loop<'a>) -> Option<Vec<Edit>> {

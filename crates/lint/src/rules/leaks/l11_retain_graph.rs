@@ -33,8 +33,8 @@
 
 use crate::facts::{EventKind, Facts, Kind, Loop, Node, Set};
 use crate::finding::Severity;
-use crate::parse::ast::ExprCall;
 use crate::parse::Expr;
+use crate::parse::ast::ExprCall;
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
 
@@ -103,6 +103,14 @@ fn is_all_made_here<'a>(facts: &Facts<'a>, call: &'a ExprCall, around: Option<Lo
 fn is_harmless(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::Module | Kind::Criterion | Kind::Number | Kind::Text | Kind::Loader | Kind::Batch | Kind::Device | Kind::Config | Kind::Scaler
+        Kind::Module
+            | Kind::Criterion
+            | Kind::Number
+            | Kind::Text
+            | Kind::Loader
+            | Kind::Batch
+            | Kind::Device
+            | Kind::Config
+            | Kind::Scaler
     )
 }

@@ -58,19 +58,31 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Node::Stmt(Stmt::Assign(assign)) = node else { return };
     let ([target @ Expr::Name(_)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return };
     let Some(around) = facts.loop_of(&node).filter(|l| facts.loop_kind(*l) == LoopKind::Data) else { return };
-    if facts.model_run_by(call).is_none() || is_let_go(facts, target, around) || is_used_after(facts, target, around) {
+    if facts.in_test(&node)
+        || facts.model_run_by(call).is_none()
+        || is_let_go(facts, target, around)
+        || is_used_after(facts, target, around)
+    {
         return;
     }
     let name = facts.text(target);
-    sink.report(node, format!("`{name}` stays in memory while the next turn runs the model: `del {name}` at the end of the turn"))
-        .fix_if(false, format!("Delete `{name}` at the end of the turn"), deletion(facts, name, around));
+    sink.report(
+        node,
+        format!("`{name}` stays in memory while the next turn runs the model: `del {name}` at the end of the turn"),
+    )
+    .fix_if(false, format!("Delete `{name}` at the end of the turn"), deletion(facts, name, around));
 }
 
 fn is_let_go<'a>(facts: &Facts<'a>, target: &'a Expr, around: Loop<'a>) -> bool {
     let Some(place) = facts.place_at(target) else { return true };
     facts.place(place).defs.iter().any(|def| match facts.def(*def).set {
         Set::Deleted => facts.contains(&around, &facts.def_node(*def)),
-        Set::Assign { value, .. } => value.is_none_literal_expr(),
+        // `outputs = gather(outputs)`: bound to something else before the turn ends.
+        Set::Assign { value, .. } => {
+            let node = facts.def_node(*def);
+            value.is_none_literal_expr()
+                || (facts.contains(&around, &node) && facts.before(target, &node) && value.is_call_expr())
+        }
         _ => false,
     })
 }
@@ -83,7 +95,9 @@ fn is_used_after<'a>(facts: &Facts<'a>, target: &'a Expr, around: Loop<'a>) -> b
 /// Not behind a `continue` or `return`, and only when the name is always bound there.
 fn deletion<'a>(facts: &Facts<'a>, name: &str, around: Loop<'a>) -> Option<Vec<Edit>> {
     let last = around.body().last()?;
-    let leaves = facts.inside_here(&around).any(|n| matches!(n, Node::Stmt(Stmt::Continue(_) | Stmt::Return(_) | Stmt::Break(_))));
+    let leaves = facts
+        .inside_here(&around)
+        .any(|n| matches!(n, Node::Stmt(Stmt::Continue(_) | Stmt::Return(_) | Stmt::Break(_))));
     let nested = facts.inside_here(&around).skip(1).any(|n| Loop::of(n).is_some());
     if leaves || nested {
         return None;

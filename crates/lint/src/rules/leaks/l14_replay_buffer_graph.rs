@@ -61,7 +61,12 @@ const WORDS: &[&str] = &["buffer", "memory", "replay", "experience", "experience
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(call) = node.call() else { return };
     let Some((buffer, _)) = facts.method(call) else { return };
-    if !is_replay(facts, buffer) || facts.in_test(call) || facts.is_emptied(buffer) || facts.is_for_backward(buffer, call) {
+    if !is_replay(facts, buffer)
+        || facts.in_test(call)
+        || is_of_one_forward(facts, call, buffer)
+        || facts.is_emptied(buffer)
+        || facts.is_for_backward(buffer, call)
+    {
         return;
     }
     let graphs: Vec<&Expr> = values(call).into_iter().filter(|v| is_graph(facts, v)).collect();
@@ -72,6 +77,11 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let edits: Vec<Edit> = graphs.iter().flat_map(|g| facts.append_call(g, ".detach()")).collect();
     sink.report(call, format!("the buffer keeps {} with the autograd graph of every step", names.join(", ")))
         .fix("Keep the detached values", edits);
+}
+
+/// A name inside a method of a module: it ends with the call.
+fn is_of_one_forward<'a>(facts: &Facts<'a>, call: &'a ExprCall, buffer: &'a Expr) -> bool {
+    buffer.is_name_expr() && facts.in_module(call)
 }
 
 /// Whether a container's name says that it remembers steps.

@@ -41,7 +41,8 @@ use crate::parse::{Expr, Stmt};
 use crate::rule::{Rule, Want};
 use crate::sink::Sink;
 
-pub const RULE: Rule = Rule { code: "L15", name: "cached-tensor-method", wants: &[Want::Function], check, ..Rule::DEFAULT };
+pub const RULE: Rule =
+    Rule { code: "L15", name: "cached-tensor-method", wants: &[Want::Function], check, ..Rule::DEFAULT };
 
 /// A cache of this many results is not worth a word.
 const FEW: u64 = 4;
@@ -50,7 +51,7 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Node::Stmt(Stmt::FunctionDef(def)) = node else { return };
     let Some(cache) = cache_of(facts, def).filter(|_| !facts.in_test(&node)) else { return };
     let Some(function) = facts.function_defined_by(def).map(|id| facts.function(id)) else { return };
-    if !function.returns.iter().any(|value| is_device_tensor(facts, value)) {
+    if !function.returns.iter().any(|value| is_device_tensor(facts, value)) || has_few_keys(facts, def) {
         return;
     }
     let method = is_module_method(facts, function);
@@ -68,6 +69,17 @@ fn cache_of<'a>(facts: &Facts<'a>, def: &'a StmtFunctionDef) -> Option<&'a Expr>
         let small = size.and_then(literal_number).is_some_and(|n| n <= FEW);
         !small && matches!(facts.qualified(target), Some("functools.lru_cache" | "functools.cache"))
     })
+}
+
+/// Every argument is of a type with few values: a name, a dtype, a device, a flag.
+fn has_few_keys<'a>(facts: &Facts<'a>, def: &'a StmtFunctionDef) -> bool {
+    let few = |annotation: &'a Expr| {
+        matches!(facts.text(annotation), "str" | "bool")
+            || matches!(facts.qualified(annotation), Some("torch.dtype" | "torch.device"))
+    };
+    let named = |name: &str| matches!(name, "device" | "dtype");
+    def.parameters.iter().next().is_some()
+        && def.parameters.iter().all(|p| named(p.name()) || p.annotation().is_some_and(few))
 }
 
 fn is_module_method(facts: &Facts<'_>, function: &Function<'_>) -> bool {

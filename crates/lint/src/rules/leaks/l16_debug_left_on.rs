@@ -72,8 +72,14 @@ fn switch<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     }
     let anomaly = facts.calls(call, "torch.autograd.set_detect_anomaly");
     let (message, severity) = match anomaly {
-        true => ("anomaly detection stays on: a stack trace is kept for every operation and each step is far slower", Severity::Warning),
-        false => ("the memory history is recorded for the whole run and never written: it takes host memory and time", Severity::Note),
+        true => (
+            "anomaly detection stays on: a stack trace is kept for every operation and each step is far slower",
+            Severity::Warning,
+        ),
+        false => (
+            "the memory history is recorded for the whole run and never written: it takes host memory and time",
+            Severity::Note,
+        ),
     };
     sink.report(call, message).severity(severity).fix_if(false, "Remove it", facts.delete_statement(stmt));
 }
@@ -103,7 +109,8 @@ fn is_conditional<'a>(facts: &Facts<'a>, node: Node<'a>) -> bool {
 /// Another call of the same function (which may switch it off), or one that writes the history.
 fn is_ended<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
     let name = facts.callee(call);
-    let again = facts.tree().all().iter().copied().filter_map(Node::call).filter(|c| facts.callee(c) == name).count() > 1;
+    let again =
+        facts.tree().all().iter().copied().filter_map(Node::call).filter(|c| facts.callee(c) == name).count() > 1;
     again || facts.source.text().contains("_dump_snapshot") || facts.source.text().contains("memory._snapshot")
 }
 
@@ -111,9 +118,13 @@ fn profiler<'a>(facts: &Facts<'a>, with: &'a StmtWith, sink: &mut Sink<'_>) {
     let names = ["torch.profiler.profile", "torch.autograd.profiler.profile"];
     let found = with.items.iter().find_map(|item| facts.as_call_of(&item.context_expr, &names));
     let Some(call) = found.filter(|call| call.arguments.find_keyword("schedule").is_none()) else { return };
-    let loops = facts.inside_here(with).filter_map(Loop::of).any(|l| facts.loop_kind(l) == LoopKind::Data && !ends_early(facts, l));
+    let loops = facts
+        .inside_here(with)
+        .filter_map(Loop::of)
+        .any(|l| facts.loop_kind(l) == LoopKind::Data && !ends_early(facts, l));
     if loops && !is_conditional(facts, Node::Stmt(facts.statement(call))) {
-        sink.report(call, "without `schedule=` the profiler keeps the events of every batch in memory").severity(Severity::Note);
+        sink.report(call, "without `schedule=` the profiler keeps the events of every batch in memory")
+            .severity(Severity::Note);
     }
 }
 

@@ -57,7 +57,8 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     }
     let queued = facts.mentions("logging.handlers");
     for value in values.iter().filter(|v| facts.is(v, Kind::Loss) && facts.is_graph_or_named_loss(v)) {
-        let message = format!("the log record holds `{}` with its graph until every handler has dropped it", facts.text(value));
+        let message =
+            format!("the log record holds `{}` with its graph until every handler has dropped it", facts.text(value));
         sink.report(value, message)
             .severity(if queued { Severity::Warning } else { Severity::Note })
             .fix("Log the number", facts.append_call(value, ".item()"));

@@ -55,7 +55,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
-    let Some(call) = node.call() else { return };
+    let Some(call) = node.call().filter(|_| !in_test_file(facts, &node)) else { return };
     let Some((list @ Expr::Attribute(attribute), _)) = facts.method(call) else { return };
     let Some(class) = facts.self_class(&attribute.value).filter(|class| owns_its_loop(facts, *class)) else { return };
     let Some(phase) = phase_of(facts, &node) else { return };
@@ -70,6 +70,12 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         "Empty it at the end of the epoch",
         edit.map(|edit| vec![edit]),
     );
+}
+
+/// A `test_step` is no test.
+fn in_test_file<'a>(facts: &Facts<'a>, node: &Node<'a>) -> bool {
+    let is_step = facts.function_of(node).is_some_and(|f| f.stmt.name.as_str() == "test_step");
+    facts.in_test(node) && !is_step
 }
 
 /// Only `LightningModule` above it: a base of another file may do the clearing.

@@ -55,16 +55,36 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         return;
     }
     if attribute.attr.as_str() != "requires_grad" {
-        sink.report(target, format!("`{}` is not an attribute of tensors: nothing is frozen, and gradients are still allocated", attribute.attr))
-            .fix("Spell it `requires_grad`", [Edit::replace(attribute.attr.range(), "requires_grad")]);
+        sink.report(
+            target,
+            format!(
+                "`{}` is not an attribute of tensors: nothing is frozen, and gradients are still allocated",
+                attribute.attr
+            ),
+        )
+        .fix("Spell it `requires_grad`", [Edit::replace(attribute.attr.range(), "requires_grad")]);
         return;
     }
-    if facts.kind(&attribute.value) != Kind::Module {
+    if facts.kind(&attribute.value) != Kind::Module || is_known_parameter(facts, &attribute.value) {
         return;
     }
     let owner = facts.text(&*attribute.value);
     sink.report(target, format!("`{owner}` is a module: the assignment freezes nothing, and gradients and optimizer state are still allocated"))
         .fix_if(true, "Call `requires_grad_`", call_instead(facts, assign, owner));
+}
+
+/// Under `if isinstance(x, nn.Parameter):`
+fn is_known_parameter<'a>(facts: &Facts<'a>, owner: &'a Expr) -> bool {
+    let asks = |test: &'a Expr| {
+        facts.inside(test).filter_map(Node::call).any(|c| {
+            facts.called_name(c) == Some("isinstance")
+                && c.arguments.args.first().is_some_and(|a| facts.same_place(a, owner))
+                && c.arguments.args.get(1).is_some_and(|class| {
+                    facts.text(class).contains("Parameter") || facts.text(class).contains("Tensor")
+                })
+        })
+    };
+    facts.ancestors_here(owner).any(|n| matches!(n, Node::Stmt(Stmt::If(stmt)) if asks(&stmt.test)))
 }
 
 fn call_instead(facts: &Facts<'_>, assign: &StmtAssign, owner: &str) -> Option<Vec<Edit>> {

@@ -67,11 +67,20 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         return;
     }
     let model = &*call.func;
-    if facts.is_frozen_somehow(model) || facts.optimizer_for(model).is_some() || !is_learnt_from(facts, assign.targets.first()) {
+    if facts.is_frozen_somehow(model)
+        || facts.optimizer_for(model).is_some()
+        || !is_learnt_from(facts, assign.targets.first())
+    {
         return;
     }
-    sink.report(call, format!("`{}` runs with gradients on: its activations are kept, and gradients allocated, for nothing", facts.text(model)))
-        .fix_if(false, "Run it without gradients", edits(facts, stmt));
+    sink.report(
+        call,
+        format!(
+            "`{}` runs with gradients on: its activations are kept, and gradients allocated, for nothing",
+            facts.text(model)
+        ),
+    )
+    .fix_if(false, "Run it without gradients", edits(facts, stmt));
 }
 
 fn edits<'a>(facts: &Facts<'a>, stmt: &'a Stmt) -> Option<Vec<Edit>> {
@@ -100,7 +109,9 @@ fn is_learnt_from<'a>(facts: &Facts<'a>, target: Option<&'a Expr>) -> bool {
     let uses = facts.uses(def);
     !uses.is_empty()
         && !uses.iter().any(|used| match facts.parent(*used) {
-            Some(Node::Expr(Expr::Attribute(attribute))) => matches!(attribute.attr.as_str(), "detach" | "detach_" | "data"),
+            Some(Node::Expr(Expr::Attribute(attribute))) => {
+                matches!(attribute.attr.as_str(), "detach" | "detach_" | "data")
+            }
             _ => false,
         })
 }

@@ -50,9 +50,10 @@ pub const RULE: Rule = Rule {
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Node::Stmt(stmt @ Stmt::For(each)) = node else { return };
-    let over_parameters = facts.inside(&*each.iter).filter_map(Node::call).any(|c| {
-        matches!(facts.called_name(c), Some("parameters" | "named_parameters")) && facts.method(c).is_some()
-    });
+    let over_parameters = facts
+        .inside(&*each.iter)
+        .filter_map(Node::call)
+        .any(|c| matches!(facts.called_name(c), Some("parameters" | "named_parameters")) && facts.method(c).is_some());
     if !over_parameters || facts.grad_disabled(each) {
         return;
     }
@@ -60,8 +61,11 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         let Stmt::Assign(assign) = update else { continue };
         let [target] = &assign.targets[..] else { continue };
         if averages(facts, each, target, &assign.value) {
-            sink.report(update, "the average is updated with gradients on: its graph grows with every update and is never freed")
-                .fix_if(true, "Update it without gradients", edits(facts, stmt));
+            sink.report(
+                update,
+                "the average is updated with gradients on: its graph grows with every update and is never freed",
+            )
+            .fix_if(true, "Update it without gradients", edits(facts, stmt));
         }
     }
 }
@@ -91,7 +95,9 @@ fn is_parameter<'a>(facts: &Facts<'a>, each: &'a StmtFor, expr: &'a Expr) -> boo
         return false;
     }
     facts.defs(expr).iter().any(|def| match &facts.def(*def).set {
-        Set::Each { iter, path } => std::ptr::eq(*iter, &*each.iter) && gives_parameter(facts, iter, path.first(), path.rest().first()),
+        Set::Each { iter, path } => {
+            std::ptr::eq(*iter, &*each.iter) && gives_parameter(facts, iter, path.first(), path.rest().first())
+        }
         _ => false,
     })
 }
@@ -102,8 +108,12 @@ fn gives_parameter<'a>(facts: &Facts<'a>, iter: &'a Expr, first: Option<usize>, 
     match (facts.called_name(call), first) {
         (Some("parameters"), None) => facts.kind(iter) == Kind::Parameters || facts.method(call).is_some(),
         (Some("named_parameters"), Some(1)) => true,
-        (Some("zip"), Some(at)) => call.arguments.args.get(at).is_some_and(|part| gives_parameter(facts, part, second, None)),
-        (Some("enumerate"), Some(1)) => call.arguments.args.first().is_some_and(|part| gives_parameter(facts, part, second, None)),
+        (Some("zip"), Some(at)) => {
+            call.arguments.args.get(at).is_some_and(|part| gives_parameter(facts, part, second, None))
+        }
+        (Some("enumerate"), Some(1)) => {
+            call.arguments.args.first().is_some_and(|part| gives_parameter(facts, part, second, None))
+        }
         _ => false,
     }
 }

@@ -53,11 +53,20 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     if !is_pretrained(facts, target, &assign.value) || facts.in_test(&node) || !compared_by_a_loss(facts, target) {
         return;
     }
-    if facts.is_frozen_somehow(target) || facts.optimizer_for(target).is_some() || facts.text(&*assign.value).contains("requires_grad_") {
+    if facts.is_frozen_somehow(target)
+        || facts.optimizer_for(target).is_some()
+        || facts.text(&*assign.value).contains("requires_grad_")
+    {
         return;
     }
-    sink.report(&*assign.value, format!("`{}` only serves the loss but is not frozen: gradients are allocated for all its parameters", facts.text(target)))
-        .suggest("Freeze it", facts.append_call(&assign.value, ".requires_grad_(False)"));
+    sink.report(
+        &*assign.value,
+        format!(
+            "`{}` only serves the loss but is not frozen: gradients are allocated for all its parameters",
+            facts.text(target)
+        ),
+    )
+    .suggest("Freeze it", facts.append_call(&assign.value, ".requires_grad_(False)"));
 }
 
 /// `torchvision.models.vgg16(…).features.eval()`: a part of a pretrained network, in evaluation mode.
@@ -69,9 +78,12 @@ fn is_pretrained<'a>(facts: &Facts<'a>, target: &'a Expr, value: &'a Expr) -> bo
         return false;
     }
     calls().any(|c| facts.called_name(c) == Some("eval"))
-        || facts.tree().all().iter().filter_map(|n| n.call()).any(|c| {
-            matches!(facts.method(c), Some((owner, "eval")) if facts.same_place(owner, target))
-        })
+        || facts
+            .tree()
+            .all()
+            .iter()
+            .filter_map(|n| n.call())
+            .any(|c| matches!(facts.method(c), Some((owner, "eval")) if facts.same_place(owner, target)))
 }
 
 /// Both sides of a loss go through it: `mse_loss(net(a), net(b))`.

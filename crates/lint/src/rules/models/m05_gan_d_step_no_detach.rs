@@ -35,8 +35,8 @@
 
 use crate::facts::{Event, EventKind, Facts, Kind, Node};
 use crate::finding::Severity;
-use crate::parse::Expr;
 use crate::parse::ast::ExprCall;
+use crate::parse::{Expr, Stmt};
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
 
@@ -60,10 +60,28 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     for backward in since_last_step(facts, &events, call) {
         let Some(loss) = backward.target else { continue };
         for (judged, fake) in judged_fakes(facts, facts.resolve(loss)) {
+            if is_differentiated(facts, fake) || is_judged_once(facts, judged, backward.call) {
+                continue;
+            }
             sink.report(judged, "the discriminator's backward pass goes through the generator too: its activations and gradients are kept for nothing")
                 .suggest("Detach the samples here", facts.append_call(fake, ".detach()"));
         }
     }
+}
+
+/// What the discriminator says is used again behind this backward: the generator's own goes through the same graph.
+fn is_judged_once<'a>(facts: &Facts<'a>, judged: &'a ExprCall, backward: &'a ExprCall) -> bool {
+    let Stmt::Assign(assign) = facts.statement(judged) else { return false };
+    let defs = assign.targets.iter().filter_map(|target| facts.defined_by(target));
+    defs.flat_map(|def| facts.uses(def)).any(|used| facts.before(backward, used) && !facts.contains(backward, used))
+}
+
+/// `autograd.grad(…, fake, …)`: a gradient penalty that needs the samples to require gradients.
+fn is_differentiated<'a>(facts: &Facts<'a>, fake: &'a Expr) -> bool {
+    facts.tree().all().iter().filter_map(|n| n.call()).filter(|c| facts.calls(c, "torch.autograd.grad")).any(|grad| {
+        let keyword = grad.arguments.find_keyword("inputs").map(|k| &k.value);
+        keyword.or_else(|| grad.arguments.args.get(1)).is_some_and(|inputs| facts.same_place(inputs, fake))
+    })
 }
 
 /// Backward passes between the optimizer step before and this one.
@@ -85,7 +103,9 @@ fn judged_fakes<'a>(facts: &Facts<'a>, loss: &'a Expr) -> Vec<(&'a ExprCall, &'a
     let judged = parts.into_iter().filter_map(Expr::as_call_expr).filter(|c| is_discriminator(facts.text(&*c.func)));
     judged
         .filter_map(|c| c.arguments.args.first().filter(|a| a.is_name_expr()).map(|fake| (c, fake)))
-        .filter(|(_, fake)| facts.origin(fake).and_then(Expr::as_call_expr).is_some_and(|made| is_generated(facts, made)))
+        .filter(|(_, fake)| {
+            facts.origin(fake).and_then(Expr::as_call_expr).is_some_and(|made| is_generated(facts, made))
+        })
         .collect()
 }
 

@@ -60,13 +60,22 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let rest = facts.following(stmt);
     let changes: Vec<&Stmt> = rest.iter().filter(|s| changes_parameters(facts, s, model)).collect();
     let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
-    let used_or_made_again = rest.iter().take_while(|s| !std::ptr::eq(*s, *last)).any(|s| mentions(facts, s, optimizer))
-        || rest.iter().any(|s| matches!(s, Stmt::Assign(a) if a.targets.iter().any(|t| facts.same_place(t, optimizer))));
+    let used_or_made_again =
+        rest.iter().take_while(|s| !std::ptr::eq(*s, *last)).any(|s| mentions(facts, s, optimizer))
+            || rest
+                .iter()
+                .any(|s| matches!(s, Stmt::Assign(a) if a.targets.iter().any(|t| facts.same_place(t, optimizer))));
     if used_or_made_again {
         return;
     }
-    sink.report(*first, format!("`{}` was made before this: it keeps the old parameters alive, and the new ones are not trained", facts.text(optimizer)))
-        .fix_if(false, "Make the optimizer after the change", facts.move_after(stmt, last));
+    sink.report(
+        *first,
+        format!(
+            "`{}` was made before this: it keeps the old parameters alive, and the new ones are not trained",
+            facts.text(optimizer)
+        ),
+    )
+    .fix_if(false, "Make the optimizer after the change", facts.move_after(stmt, last));
 }
 
 fn mentions<'a>(facts: &Facts<'a>, stmt: &'a Stmt, what: &'a Expr) -> bool {
@@ -76,15 +85,17 @@ fn mentions<'a>(facts: &Facts<'a>, stmt: &'a Stmt, what: &'a Expr) -> bool {
 /// `model.fc = nn.Linear(…)`, `model.resize_token_embeddings(…)`, `model = get_peft_model(model, …)`.
 fn changes_parameters<'a>(facts: &Facts<'a>, stmt: &'a Stmt, model: &'a Expr) -> bool {
     match stmt {
-        Stmt::Expr(expr) => expr.value.as_call_expr().is_some_and(|c| {
-            matches!(facts.method(c), Some((owner, "resize_token_embeddings")) if facts.same_place(owner, model))
-        }),
+        Stmt::Expr(expr) => expr.value.as_call_expr().is_some_and(
+            |c| matches!(facts.method(c), Some((owner, "resize_token_embeddings")) if facts.same_place(owner, model)),
+        ),
         Stmt::Assign(assign) => match (&assign.targets[..], &*assign.value) {
             ([Expr::Attribute(target)], Expr::Call(made)) => {
                 facts.same_place(&target.value, model)
                     && facts.callee(made).is_some_and(|n| n.starts_with("torch.nn."))
                     && facts.value(&assign.value).kind == Kind::Module
-                    && facts.constructor(&assign.value).is_some_and(|c| !c.arguments.is_empty() && std::ptr::eq(c, made))
+                    && facts
+                        .constructor(&assign.value)
+                        .is_some_and(|c| !c.arguments.is_empty() && std::ptr::eq(c, made))
             }
             ([target], Expr::Call(made)) => facts.calls(made, "peft.get_peft_model") && facts.same_place(target, model),
             _ => false,

@@ -55,7 +55,9 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         return;
     }
     let later = facts.tree().all().iter().filter_map(|n| n.call()).find(|call| {
-        facts.before(freeze, *call) && facts.function_id(*call) == facts.function_id(freeze) && facts.builds_optimizer(call)
+        facts.before(freeze, *call)
+            && facts.function_id(*call) == facts.function_id(freeze)
+            && facts.builds_optimizer(call)
     });
     let Some((parameters, model)) = later.and_then(all_parameters) else { return };
     if !facts.method(freeze).is_some_and(|(frozen, _)| is_part(facts, frozen, model)) {
@@ -70,7 +72,8 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 fn is_part<'a>(facts: &Facts<'a>, frozen: &'a Expr, model: &'a Expr) -> bool {
     let (frozen, model) = (facts.text(frozen), facts.text(model));
     let inside = frozen.strip_prefix(model).is_some_and(|rest| rest.starts_with('.'));
-    inside || matches!(frozen, "backbone" | "encoder" | "features" | "body" | "trunk") && model.ends_with("model")
+    inside
+        || matches!(frozen, "backbone" | "encoder" | "features" | "body" | "trunk") && model.ends_with("model")
         || matches!(frozen, "backbone" | "encoder") && matches!(model, "net" | "network")
 }
 

@@ -27,8 +27,9 @@
 //!
 //! - PyTorch documentation, `torch.optim.Optimizer.zero_grad`
 
-use crate::facts::{Facts, Node};
+use crate::facts::{Facts, Loop, Node};
 use crate::finding::Severity;
+use crate::parse::ast::ExprCall;
 use crate::parse::{Expr, Stmt};
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
@@ -38,13 +39,16 @@ pub const RULE: Rule = Rule {
     name: "set-to-none-false",
     severity: Severity::Warning,
     fix: Safety::Sometimes,
-    wants: &[Want::Named("zero_grad")],
+    wants: &[Want::Named("zero_grad"), Want::Named("zero_")],
     check,
     ..Rule::DEFAULT
 };
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(call) = node.call().filter(|_| !facts.in_test(&node)) else { return };
+    if let Some((grad, "zero_")) = facts.method(call) {
+        return check_by_hand(facts, call, grad, sink);
+    }
     let argument = call.arguments.find_argument_value("set_to_none", 0);
     let is_false = matches!(argument, Some(Expr::BooleanLiteral(literal)) if !literal.value);
     if !is_false || facts.method(call).is_none() || adds_to_gradients(facts) {
@@ -56,8 +60,27 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         (false, true) => facts.remove_keyword(call, "set_to_none").map(|edit| vec![edit]),
         _ => None,
     };
-    sink.report(call, "gradients are zeroed and not freed: a copy of all parameters stays through the next forward pass")
-        .fix_if(!reads_gradients(facts), "Free them", edits);
+    sink.report(call, MESSAGE).fix_if(!reads_gradients(facts), "Free them", edits);
+}
+
+const MESSAGE: &str =
+    "gradients are zeroed and not freed: a copy of all parameters stays through the next forward pass";
+
+/// `for p in model.parameters(): p.grad.zero_()`, unless an optimizer is being written.
+fn check_by_hand<'a>(facts: &Facts<'a>, call: &'a ExprCall, grad: &'a Expr, sink: &mut Sink<'_>) {
+    let Expr::Attribute(attribute) = grad else { return };
+    let in_optimizer =
+        facts.class_of(call).is_some() || facts.function_of(call).is_some_and(|f| f.stmt.name.contains("zero_grad"));
+    let of_each = facts.loop_of(call).and_then(|l| match l {
+        Loop::For(each) => {
+            each.iter.as_call_expr().filter(|_| facts.text(&*each.target).contains(facts.text(&*attribute.value)))
+        }
+        _ => None,
+    });
+    let parameters = of_each.is_some_and(|c| matches!(facts.called_name(c), Some("parameters" | "named_parameters")));
+    if parameters && attribute.attr.as_str() == "grad" && !in_optimizer && !adds_to_gradients(facts) {
+        sink.report(call, MESSAGE);
+    }
 }
 
 /// Gradients that the file adds to by itself must be there.
@@ -69,5 +92,9 @@ fn adds_to_gradients(facts: &Facts<'_>) -> bool {
 }
 
 fn reads_gradients(facts: &Facts<'_>) -> bool {
-    facts.tree().all().iter().any(|n| matches!(n, Node::Expr(Expr::Attribute(attribute)) if attribute.attr.as_str() == "grad"))
+    facts
+        .tree()
+        .all()
+        .iter()
+        .any(|n| matches!(n, Node::Expr(Expr::Attribute(attribute)) if attribute.attr.as_str() == "grad"))
 }

@@ -46,9 +46,10 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let chosen = call.arguments.find_argument_value("history_size", 6).is_some()
         || call.arguments.keywords.iter().any(|k| k.arg.is_none());
     // One image or a handful of numbers is small, a hundred times over too.
-    let of_a_model = call.arguments.args.first().is_some_and(|p| {
-        facts.inside(p).filter_map(Node::call).any(|c| facts.called_name(c) == Some("parameters"))
-    });
+    let of_a_model =
+        call.arguments.args.first().is_some_and(|p| {
+            facts.inside(p).filter_map(Node::call).any(|c| facts.called_name(c) == Some("parameters"))
+        });
     if of_a_model && !chosen {
         sink.report(call, "keeps the last 100 steps: about 100 times the memory of the parameters")
             .suggest("Keep fewer", [facts.add_argument(call, "history_size=10")]);

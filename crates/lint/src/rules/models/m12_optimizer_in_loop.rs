@@ -61,15 +61,22 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
             continue;
         }
         let Some(model) = model_of(facts, call).filter(|model| stays(facts, each, model)) else { continue };
-        sink.report(call, format!("a new optimizer on every turn: its state is lost each time, while `{}` goes on", facts.text(model)))
-            .fix_if(false, "Make it before the loop", edits(facts, each, made, stmt));
+        sink.report(
+            call,
+            format!(
+                "a new optimizer on every turn: its state is lost each time, while `{}` goes on",
+                facts.text(model)
+            ),
+        )
+        .fix_if(false, "Make it before the loop", edits(facts, each, made, stmt));
     }
 }
 
 /// `for epoch in …`, `for step in …`, or a loop over data.
 fn goes_over_steps<'a>(facts: &Facts<'a>, each: &'a StmtFor) -> bool {
     let name = facts.text(&*each.target).to_ascii_lowercase();
-    facts.loop_kind(Loop::For(each)) == LoopKind::Data || ["epoch", "step", "iteration"].iter().any(|word| name.contains(word))
+    facts.loop_kind(Loop::For(each)) == LoopKind::Data
+        || ["epoch", "step", "iteration"].iter().any(|word| name.contains(word))
 }
 
 fn model_of<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Option<&'a Expr> {
@@ -82,7 +89,8 @@ fn stays<'a>(facts: &Facts<'a>, each: &'a StmtFor, model: &'a Expr) -> bool {
     let bound_here = facts.defs(model).iter().any(|def| facts.contains(each, &facts.def_node(*def)));
     let changed = facts.inside_here(each).filter_map(Node::call).any(|c| {
         facts.method(c).is_some_and(|(owner, name)| {
-            facts.same_place(owner, model) && matches!(name, "load_state_dict" | "apply" | "requires_grad_" | "resize_token_embeddings")
+            facts.same_place(owner, model)
+                && matches!(name, "load_state_dict" | "apply" | "requires_grad_" | "resize_token_embeddings")
         }) || facts.called_name(c).is_some_and(|n| n.contains("reset") || n.contains("freeze") || n.contains("grow"))
     });
     !bound_here && !changed
@@ -91,7 +99,11 @@ fn stays<'a>(facts: &Facts<'a>, each: &'a StmtFor, model: &'a Expr) -> bool {
 /// Only what does not read the loop's own variables can move.
 fn edits<'a>(facts: &Facts<'a>, each: &'a StmtFor, made: &'a Stmt, around: &'a Stmt) -> Option<Vec<Edit>> {
     let reads_loop = facts.inside(made).filter_map(Node::expr).any(|e| {
-        e.is_name_expr() && facts.defs(e).iter().any(|d| facts.contains(each, &facts.def_node(*d)) && !facts.contains(made, &facts.def_node(*d)))
+        e.is_name_expr()
+            && facts
+                .defs(e)
+                .iter()
+                .any(|d| facts.contains(each, &facts.def_node(*d)) && !facts.contains(made, &facts.def_node(*d)))
     });
     (!reads_loop).then(|| facts.move_before(made, around)).flatten()
 }

@@ -57,8 +57,7 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 }
 
 fn uses_gpu(facts: &Facts<'_>) -> bool {
-    let text = facts.source.text();
-    ["cuda", "device_map", "accelerator.prepare"].iter().any(|word| text.contains(word))
+    facts.says(&["cuda", "device_map"]) || facts.calls_named(&["prepare"]).any(|call| facts.method(call).is_some())
 }
 
 /// `model(…)`, `model(…).logits`, or a name for one of them.

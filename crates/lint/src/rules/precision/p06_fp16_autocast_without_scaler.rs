@@ -73,11 +73,7 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 
 /// Any sign of a scaler, also one that comes from outside.
 fn somebody_scales(facts: &Facts<'_>) -> bool {
-    let text = facts.source.text();
-    text.contains("caler")
-        || text.contains("loss_scale")
-        || facts.mentions("torch.set_autocast_gpu_dtype")
-        || facts.mentions("apex")
+    facts.says(&["caler", "loss_scale"]) || facts.mentions("torch.set_autocast_gpu_dtype") || facts.mentions("apex")
 }
 
 fn is_made_in<'a>(facts: &Facts<'a>, loss: &'a Expr, with: &'a StmtWith) -> bool {

@@ -64,7 +64,8 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         .iter()
         .flat_map(|stmt| facts.inside_here(stmt))
         .filter_map(|n| stored(facts, n))
-        .filter(|e| is_it(e))
+        .filter(|(e, keeper)| is_it(e) && !is_raised_later(facts, keeper))
+        .map(|(e, _)| e)
     {
         sink.report(
             found,
@@ -89,18 +90,32 @@ fn may_hold_tensors<'a>(facts: &Facts<'a>, handler: &'a ExceptHandlerExceptHandl
     broad && !raises && facts.try_of(handler).is_some_and(|tried| facts.runs_model(&tried.body))
 }
 
-/// What a node puts away for longer.
-fn stored<'a>(facts: &Facts<'a>, node: Node<'a>) -> Option<&'a Expr> {
+/// `raise holder["error"]`: kept for another thread, and let go there.
+fn is_raised_later<'a>(facts: &Facts<'a>, keeper: &'a Expr) -> bool {
+    let root = |expr: &'a Expr| match expr {
+        Expr::Subscript(subscript) => &*subscript.value,
+        other => other,
+    };
+    facts.tree().all().iter().any(|node| match node {
+        Node::Stmt(Stmt::Raise(raise)) => {
+            raise.exc.as_deref().is_some_and(|e| facts.text(root(e)) == facts.text(root(keeper)))
+        }
+        _ => false,
+    })
+}
+
+/// What a node puts away for longer, and where.
+fn stored<'a>(facts: &Facts<'a>, node: Node<'a>) -> Option<(&'a Expr, &'a Expr)> {
     match node {
         Node::Expr(Expr::Call(call)) => {
             let (owner, name) = facts.method(call)?;
             let keeps = matches!(name, "append" | "put" | "put_nowait" | "add" | "appendleft")
                 && !facts.is(owner, Kind::Logger);
-            if keeps { call.arguments.args.first() } else { None }
+            call.arguments.args.first().filter(|_| keeps).map(|value| (value, owner))
         }
         Node::Stmt(Stmt::Assign(assign)) => {
-            let kept = assign.targets.iter().any(|target| matches!(target, Expr::Attribute(_) | Expr::Subscript(_)));
-            kept.then_some(&*assign.value)
+            let kept = assign.targets.iter().find(|target| matches!(target, Expr::Attribute(_) | Expr::Subscript(_)));
+            kept.map(|target| (&*assign.value, target))
         }
         _ => None,
     }

@@ -29,8 +29,15 @@ fn starts(place: &Place) -> Found {
 fn small_try(python: &Python) -> Result<Found, Error> {
     let card = gpus::find(DEFAULT_CARD).expect("the catalogue has the default").clone();
     let name = card.name.clone();
-    let wish =
-        Wish { card: card.clone(), steps: None, full: false, time_limit: TIME_LIMIT, keep_files: false, save: None };
+    let wish = Wish {
+        card: card.clone(),
+        steps: None,
+        full: false,
+        time_limit: TIME_LIMIT,
+        keep_files: false,
+        save: None,
+        experiment: None,
+    };
     let command_line = [python.executable.clone().into(), "-c".into(), SCRIPT.into()];
     let (seen, stop) = Session::prepare(wish)?.run(&command_line)?;
     let versions = Versions { torch: None, cuda: None, cudnn: None };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use explain::{Evidence, Recorded};
+use explain::{Evidence, Explanation, Recorded};
 use report::explained::{About, Curve, Explained, WhatIf};
 use snapshot::{Input, Log, TryResult, message};
 use trace::{Action, Approx, CodeLine, Crash, Device, History, OomMark, OomMessage, Recording, Tried};
@@ -10,6 +10,7 @@ use trace::{Action, Approx, CodeLine, Crash, Device, History, OomMark, OomMessag
 use super::files::{Source, rank_in};
 use super::range::{Range, cut};
 use crate::error::Error;
+use crate::mistakes;
 use crate::whatif::{self, Wish};
 
 /// Enough points for a picture as wide as a page.
@@ -102,13 +103,22 @@ impl Run {
             rank: self.rank,
             events: events.map(|events| events as u64),
         };
-        Ok(Explained { explanation, about, curve, what_if })
+        let mistakes = mistakes::at(blamed(&explanation));
+        Ok(Explained { explanation, about, curve, what_if, mistakes })
     }
 
     fn gpu(&self) -> Option<String> {
         let recorded = self.recording.as_ref().and_then(|recording| recording.gpu.clone());
         recorded.or_else(|| self.tried.as_ref()?.gpu.clone())
     }
+}
+
+/// The lines of the user's code that the explanation points at.
+fn blamed(explanation: &Explanation) -> Vec<(&str, u64)> {
+    let findings = std::iter::once(&explanation.verdict).chain(&explanation.also);
+    let evidence = findings.flat_map(|finding| &finding.evidence).filter_map(|fact| fact.location.as_ref());
+    let died = explanation.oom.iter().filter_map(|oom| oom.location.as_ref());
+    evidence.chain(died).map(|place| (place.file.as_str(), u64::from(place.line))).collect()
 }
 
 fn replayed(evidence: &Evidence, wish: &Wish) -> Result<WhatIf, Error> {

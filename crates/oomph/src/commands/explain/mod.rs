@@ -131,7 +131,7 @@ mod tests {
         let explained = |name: &&str| {
             let explanation = explain::explain(&explain::Evidence::default());
             let about = About { files: vec![name.to_string()], ..About::default() };
-            Explained { explanation, about, curve: None, what_if: None }
+            Explained { explanation, about, curve: None, what_if: None, mistakes: report::Mistakes::default() }
         };
         short_names(&names.iter().map(explained).collect::<Vec<_>>())
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::super::Explained;
 use super::super::json::{document, location, written};
 use super::{About, main_run};
+use crate::mistake::Mistakes;
 
 pub fn compared_json(compared: &Comparison, about: &About) -> String {
     let mut top = main_run(compared).map(|run| whole(run, about)).unwrap_or_else(|| json!({}));
@@ -37,5 +38,11 @@ fn named(run: &Ran, about: &About) -> Value {
 
 fn whole(run: &Ran, about: &About) -> Value {
     let about = About { files: vec![run.name.clone()], ..about.clone() };
-    document(&Explained { explanation: run.explanation.clone(), about, curve: None, what_if: None })
+    document(&Explained {
+        explanation: run.explanation.clone(),
+        about,
+        curve: None,
+        what_if: None,
+        mistakes: Mistakes::default(),
+    })
 }
