@@ -138,18 +138,20 @@ fn effects(planned: &Planned) -> String {
     if planned.effects.is_empty() {
         return String::new();
     }
-    let mut out = format!("Alone\n  {:<34}{:>10}{:>12}  {}\n", "remedy", "peak", "frees", "time");
+    let name = |effect: &Effect| format!("{}{}", effect.remedy.id, settings(&effect.remedy.settings));
+    let width = planned.effects.iter().map(|effect| name(effect).chars().count()).max().unwrap_or(0);
+    let mut out = format!("Alone\n  {:<width$}{:>10}{:>12}  {}\n", "remedy", "peak", "frees", "time");
     let mut rows: Vec<&Effect> = planned.effects.iter().collect();
     rows.sort_by_key(|effect| -effect.frees_bytes);
     for effect in rows {
-        let name = format!("{}{}", effect.remedy.id, settings(&effect.remedy.settings));
+        let name = name(effect);
         let frees = match effect.frees_bytes {
             bytes if bytes > 0 => Bytes(bytes as u64).to_string(),
             0 => "nothing".into(),
             bytes => format!("-{}", Bytes(bytes.unsigned_abs())),
         };
         let time = effect.slowdown.map(pace).unwrap_or_default();
-        let _ = writeln!(out, "  {name:<34}{:>10}{frees:>12}  {time}", device(effect.peak.device_bytes));
+        let _ = writeln!(out, "  {name:<width$}{:>10}{frees:>12}  {time}", device(effect.peak.device_bytes));
     }
     out
 }

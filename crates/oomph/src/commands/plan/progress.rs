@@ -59,6 +59,11 @@ impl Progress {
         self.expected = candidates.map(name).collect();
     }
 
+    /// The patched script of a plan is run next.
+    pub fn expect_patched(&mut self, number: usize) {
+        self.expected = vec![format!("the patch of plan {number}")];
+    }
+
     /// Draws, and says whether a signal came.
     pub fn tick(&mut self, news: &[(usize, &Event)]) -> Option<i32> {
         for (place, event) in news {

@@ -24,6 +24,7 @@ pub fn answer(
     let chosen: Vec<Vec<Choice>> = found.plans.iter().map(|plan| plan.choices.clone()).collect();
     for (number, plan) in found.plans.iter().enumerate() {
         bench.progress.say(&format!("writing plan {} and running it", number + 1));
+        bench.progress.expect_patched(number + 1);
         let (plan, patch) = written(bench, plan, &script)?;
         plans.push(plan);
         patches.push(patch);

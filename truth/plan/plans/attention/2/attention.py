@@ -5,8 +5,8 @@ import math
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
 from torch.utils.checkpoint import checkpoint
+from torch.utils.data import DataLoader, Dataset
 
 
 class Documents(Dataset):

@@ -1,7 +1,6 @@
 """A transformer that classifies long documents, its attention written out as in the paper."""
 
 import argparse
-import math
 
 import torch
 from torch import nn
@@ -37,7 +36,10 @@ class SelfAttention(nn.Module):
         batch, length, width = x.shape
         qkv = self.qkv(x).view(batch, length, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
-        return self.out((nn.functional.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout.p if self.training else 0.0)).transpose(1, 2).reshape(batch, length, width))
+        attended = nn.functional.scaled_dot_product_attention(
+            q, k, v, dropout_p=self.dropout.p if self.training else 0.0
+        )
+        return self.out(attended.transpose(1, 2).reshape(batch, length, width))
 
 
 class Layer(nn.Module):

@@ -45,14 +45,15 @@ def build(rank):
     )
     model = LlamaForCausalLM(config)
     targets = ["q_proj", "k_proj", "v_proj", "o_proj"]
-    return get_peft_model(model, LoraConfig(r=rank, lora_alpha=2 * rank, lora_dropout=0.05, target_modules=targets))
+    model = get_peft_model(model, LoraConfig(r=rank, lora_alpha=2 * rank, lora_dropout=0.05, target_modules=targets))
+    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    return model
 
 
 def main():
     args = parse_args()
     data = Answers(args.steps * args.batch_size, args.length, 32000)
-    accumulate = 4  # micro-batches of 2: the effective batch stays 8
-    loader = DataLoader(data, batch_size=args.batch_size // accumulate, shuffle=True)
+    loader = DataLoader(data, batch_size=args.batch_size, shuffle=True)
 
     model = build(args.rank).to("cuda")
     model.print_trainable_parameters()
@@ -63,10 +64,9 @@ def main():
     for step, batch in enumerate(loader):
         batch = {name: tensor.to("cuda") for name, tensor in batch.items()}
         loss = model(**batch).loss
-        (loss / accumulate).backward()
-        if (step + 1) % accumulate == 0 or step + 1 == len(loader):
-            optimizer.step()
-            optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
         print(f"step {step} loss {loss.item():.4f}")
 
 

@@ -4,8 +4,8 @@ import argparse
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
 from torch.utils.checkpoint import checkpoint
+from torch.utils.data import DataLoader, Dataset
 
 
 class Text(Dataset):
@@ -53,14 +53,12 @@ def parse_args():
 
 def chunked_cross_entropy(logits, targets, chunks=16, ignore_index=-100, label_smoothing=0.0):
     """The mean cross-entropy, a part of the rows at a time: the softmax of all rows never exists as a whole."""
+    options = {"reduction": "sum", "ignore_index": ignore_index, "label_smoothing": label_smoothing}
 
     def part(logits, targets):
-        return nn.functional.cross_entropy(
-            logits, targets, reduction="sum", ignore_index=ignore_index, label_smoothing=label_smoothing
-        )
+        return checkpoint(nn.functional.cross_entropy, logits, targets, use_reentrant=False, **options)
 
-    parts = zip(logits.chunk(chunks), targets.chunk(chunks))
-    total = sum(checkpoint(part, some_logits, some_targets, use_reentrant=False) for some_logits, some_targets in parts)
+    total = sum(map(part, logits.chunk(chunks), targets.chunk(chunks)))
     return total / (targets != ignore_index).sum()
 
 
@@ -72,7 +70,6 @@ def main():
 
     model = LanguageModel(args.vocabulary, args.width, args.layers, args.dropout).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
-    criterion = nn.CrossEntropyLoss()
 
     model.train()
     for step, (words, targets) in enumerate(loader):
