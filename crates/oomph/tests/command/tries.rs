@@ -51,6 +51,27 @@ fn a_script_that_does_not_fit() {
 }
 
 #[test]
+fn the_mistake_at_the_line_that_died_is_told() {
+    let scratch = Scratch::new();
+    let kept = "kept = []\n\
+                for _ in range(50):\n    \
+                    loss = model(torch.randn(1 << 16, 1024).cuda()).sum()\n    \
+                    kept.append(loss)\n    \
+                    loss.backward(retain_graph=True)\n    \
+                    optimizer.step()\n";
+    scratch.write("train.py", &training(kept));
+    let ran = scratch.tried(&["--gpu", "rtx-4090", "--memory", "2GiB", "train.py"]);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    let json = ran.json();
+    let (here, elsewhere) = (&json["mistakes"]["here"], &json["mistakes"]["elsewhere"]);
+    let told = here.as_array().unwrap().len() + elsewhere.as_array().unwrap().len();
+    assert!(told > 0, "{json:#}");
+    if json["oom"]["location"]["line"] == 12 {
+        assert_eq!(here[0]["code"], "L11", "{json:#}");
+    }
+}
+
+#[test]
 fn the_text_says_the_same_in_one_line() {
     let scratch = Scratch::new();
     scratch.write("train.py", &training("for _ in range(50): step()\n"));
