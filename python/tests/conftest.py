@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+# Hugging Face reads it when it is first imported, whichever test that is in: none of them may reach the hub.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 PYTHON_SIDE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PYTHON_SIDE))
 
