@@ -26,6 +26,8 @@ struct State {
     status: String,
     /// The script's last output ended in a newline, so a line of ours may follow.
     at_line_start: bool,
+    /// Lines of ours for the log that came in the middle of one of the script's.
+    waiting: String,
     drawn: bool,
     drawn_at: Instant,
     peak: u64,
@@ -35,18 +37,20 @@ impl Live {
     pub fn new() -> Live {
         let now = Instant::now();
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let state = State { status: String::new(), at_line_start: true, drawn: false, drawn_at: now, peak: 0 };
+        let state = State {
+            status: String::new(),
+            at_line_start: true,
+            waiting: String::new(),
+            drawn: false,
+            drawn_at: now,
+            peak: 0,
+        };
         Live { terminal: io::stderr().is_terminal() && !dumb, started: now, state: Mutex::new(state) }
     }
 
     /// Passes the script's output on, byte for byte.
     pub fn pass(&self, bytes: &[u8]) {
-        let mut state = self.lock();
-        let mut stderr = io::stderr().lock();
-        state.clear(&mut stderr);
-        let _ = stderr.write_all(bytes);
-        let _ = stderr.flush();
-        state.at_line_start = bytes.last().is_none_or(|&byte| byte == b'\n' || byte == b'\r');
+        self.lock().pass(bytes, &mut io::stderr().lock());
     }
 
     pub fn event(&self, event: &Event) {
@@ -58,7 +62,7 @@ impl Live {
             return;
         }
         if !self.terminal && is_worth_a_line(event) {
-            let _ = writeln!(io::stderr(), "oomph: {status}");
+            state.say(&status, &mut io::stderr().lock());
         }
         state.status = status;
     }
@@ -81,12 +85,7 @@ impl Live {
 
     /// Takes the line away: what follows is the answer.
     pub fn finish(&self) {
-        let mut state = self.lock();
-        let mut stderr = io::stderr().lock();
-        state.clear(&mut stderr);
-        if self.terminal && !state.at_line_start {
-            let _ = stderr.write_all(b"\n");
-        }
+        self.lock().finish(&mut io::stderr().lock());
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -96,11 +95,49 @@ impl Live {
 }
 
 impl State {
-    fn clear(&mut self, stderr: &mut impl Write) {
-        if std::mem::take(&mut self.drawn) {
-            let _ = stderr.write_all(CLEAR);
+    fn pass(&mut self, mut bytes: &[u8], log: &mut impl Write) {
+        self.clear(log);
+        if !self.waiting.is_empty()
+            && let Some(at) = bytes.iter().position(|&byte| ends_line(byte))
+        {
+            let (line, rest) = bytes.split_at(at + 1);
+            let _ = log.write_all(line);
+            let _ = log.write_all(std::mem::take(&mut self.waiting).as_bytes());
+            bytes = rest;
+            self.at_line_start = true;
+        }
+        let _ = log.write_all(bytes);
+        let _ = log.flush();
+        self.at_line_start = bytes.last().map_or(self.at_line_start, |&byte| ends_line(byte));
+    }
+
+    /// A line of ours, never inside one of the script's: Python may write a line piece by piece.
+    fn say(&mut self, status: &str, log: &mut impl Write) {
+        let line = format!("oomph: {status}\n");
+        if self.at_line_start {
+            let _ = log.write_all(line.as_bytes());
+        } else {
+            self.waiting.push_str(&line);
         }
     }
+
+    fn finish(&mut self, log: &mut impl Write) {
+        self.clear(log);
+        if !std::mem::replace(&mut self.at_line_start, true) {
+            let _ = log.write_all(b"\n");
+        }
+        let _ = log.write_all(std::mem::take(&mut self.waiting).as_bytes());
+    }
+
+    fn clear(&mut self, log: &mut impl Write) {
+        if std::mem::take(&mut self.drawn) {
+            let _ = log.write_all(CLEAR);
+        }
+    }
+}
+
+fn ends_line(byte: u8) -> bool {
+    byte == b'\n' || byte == b'\r'
 }
 
 /// The words for an event, if it changes what the script is doing.
@@ -148,6 +185,22 @@ mod tests {
         status(&step(1, 3 << 30), &mut peak);
         let shown = status(&step(2, 1 << 30), &mut peak).unwrap();
         assert_eq!(shown, format!("step 2, peak {}", Bytes(3 << 30)));
+    }
+
+    #[test]
+    fn our_lines_wait_for_the_end_of_the_scripts() {
+        let (live, mut log) = (Live::new(), Vec::new());
+        let mut state = live.lock();
+        state.say("importing torch", &mut log);
+        state.pass(b"loss", &mut log);
+        state.say("building", &mut log);
+        state.pass(b" 3", &mut log);
+        state.say("step 1", &mut log);
+        state.pass(b".5\nloss", &mut log);
+        state.say("step 2", &mut log);
+        state.finish(&mut log);
+        let expected = "oomph: importing torch\nloss 3.5\noomph: building\noomph: step 1\nloss\noomph: step 2\n";
+        assert_eq!(String::from_utf8(log).unwrap(), expected);
     }
 
     #[test]

@@ -106,10 +106,13 @@ fn pass_on(mut output: PipeReader, live: Arc<Live>) -> Receiver<()> {
     let (done, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut buffer = [0; 8192];
-        while let Ok(count) = output.read(&mut buffer)
-            && count > 0
-        {
-            live.pass(&buffer[..count]);
+        loop {
+            match output.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => live.pass(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
         }
         let _ = done.send(());
     });

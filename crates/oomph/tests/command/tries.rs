@@ -202,7 +202,8 @@ fn nothing_outlives_the_try() {
     scratch.write("train.py", &training(daemon));
     let ran = scratch.tried(&["train.py"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    let pid = ran.stderr.lines().find_map(|line| line.strip_prefix("PID ")).expect("it printed the pid");
+    let pid = ran.stderr.lines().find_map(|line| line.strip_prefix("PID "));
+    let pid = pid.unwrap_or_else(|| panic!("it printed the pid: {ran:#?}"));
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     assert!(stat.is_empty() || stat.contains(") Z "), "still there: {stat}");
 }
