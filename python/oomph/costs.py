@@ -5,7 +5,8 @@ went between host and device. The shadow mode sees the operations, mostly in the
 does nor notices anything of this. Written to <session>/costs/<pid>.json after each step, so that the last one stands.
 
 A step goes from the end of an optimizer step to the end of the next; with several optimizers those of the first to
-step count (see steps.py), so that each step has one step of each.
+step count (see steps.py), so that each step has one step of each. Without any, a step goes from one backward pass to
+the next.
 """
 
 import os
@@ -172,9 +173,11 @@ class Tally:
 
     @guarded
     def cut(self, step: int) -> None:
-        """The step is over: write it and begin the next."""
+        """The step is over: write it and begin the next. What came before the first is none."""
         import json
 
+        if not step:
+            return self.restart()
         self._close_stretch()
         text = json.dumps({"step": step, "rows": self._as_rows(), "transfers": self.transfers, **self._settings()})
         self.restart()
@@ -374,9 +377,9 @@ def _note_compile(tally: Tally) -> None:
 
 def wait_for(pid: int, alive) -> None:
     """Until this twin has counted a usual step, as it may lag behind; called before this process ends."""
-    if not wanted() or not (_steps.number or _steps.backwards > 1):
+    if not wanted():
         return
-    enough, until = min(USUAL_STEP, _steps.number), time.monotonic() + LONGEST_WAIT_S
+    enough, until = min(USUAL_STEP, _steps.complete), time.monotonic() + LONGEST_WAIT_S
     while _counted(pid) < enough and alive() and time.monotonic() < until:
         time.sleep(0.005)
 
@@ -388,4 +391,4 @@ def _counted(pid: int) -> int:
         with plain.open(_path(pid), encoding="utf-8") as file:
             return json.load(file)["step"]
     except (OSError, ValueError, KeyError):
-        return -1
+        return 0

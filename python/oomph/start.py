@@ -158,12 +158,8 @@ class After:
             return None
         spec = self._found_by_others(name, path, target)
         # A loader that is a class (of built-in modules) loads others too, and cannot be watched for one.
-        if spec is None or not hasattr(spec.loader, "exec_module") or isinstance(spec.loader, type):
-            return spec
-        callbacks = self.callbacks.pop(name)
-        if name in _SLOW:
-            events.progress("importing", name)
-        self._call_after(spec.loader, name, callbacks)
+        if spec is not None and hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, type):
+            self._call_after(spec.loader, name)
         return spec
 
     def _found_by_others(self, name, path, target):
@@ -175,12 +171,18 @@ class After:
                 return spec
         return None
 
-    def _call_after(self, loader, name: str, callbacks: tuple) -> None:
-        """The loader stays the one it is, as others ask it for source and resources; only this one call is watched."""
+    def _call_after(self, loader, name: str) -> None:
+        """The loader stays the one it is, as others ask it for source and resources; only this one call is watched.
+
+        Whoever asks whether there is such a module gets a loader too, and never runs it.
+        """
         run = loader.exec_module
 
         def exec_module(module):
-            del loader.exec_module
+            vars(loader).pop("exec_module", None)
+            callbacks = self.callbacks.pop(name, ())
+            if name in _SLOW:
+                events.progress("importing", name)
             try:
                 run(module)
             except BaseException:

@@ -57,6 +57,11 @@ class Steps:
         self.after_steps.clear()
         self.settled_at = None
 
+    @property
+    def complete(self) -> int:
+        """Steps that are over; without an optimizer they go from one backward pass to the next."""
+        return self.number or (0 if len(self.made) else max(self.backwards - 1, 0))
+
     @guarded
     def optimizer_made(self, optimizer) -> None:
         self.made.add(optimizer)
@@ -168,7 +173,7 @@ class Steps:
         """No optimizer step yet, and perhaps never: a hand-written update shows only as backward passes."""
         enough = BACKWARDS_WITH_IDLE_OPTIMIZER if len(self.made) else BACKWARDS_WITHOUT_OPTIMIZER
         if not len(self.made):
-            self.counted(0)
+            self.counted(self.complete)
         self.after_backwards = [*self.after_backwards, peaks.read().peak][-10:]
         still = len({(peak.allocated_bytes, peak.reserved_bytes) for peak in self.after_backwards}) == 1
         if self.session.full or self.session.steps is not None or self.backwards < enough or not still:

@@ -25,6 +25,7 @@ _DIVERGED, _ENDED = 2, 3
 _began = False
 _is_twin = False
 _pid: int | None = None
+_original: int | None = None
 _news: int | None = None
 _told_loss = False
 _unfinished = b""
@@ -111,21 +112,21 @@ def _watch_inline(why: str) -> None:
 
 def _fork(torch, library) -> bool:
     """Whether a twin runs now, and answers this process's reads of device memory."""
-    global _pid, _news
+    global _pid, _news, _original
     _import_ahead()
     if torch.cuda.is_initialized() or library.ghost_twin_prepare() != 0:
         return False
     for stream in (sys.stdout, sys.stderr):
         guarded(stream.flush)()
     news, told = os.pipe()
-    original = os.getpid()
+    _original = os.getpid()
     with warnings.catch_warnings():
         # Python warns of forks beside threads; those alive now are daemons, which the twin can do without.
         warnings.simplefilter("ignore")
         pid = os.fork()
     if pid == 0:
         os.close(news)
-        _become_twin(torch, library, original, told)
+        _become_twin(torch, library, told)
         return True
     os.close(told)
     if os.read(news, 1) != b"\n":
@@ -135,8 +136,7 @@ def _fork(torch, library) -> bool:
     os.set_blocking(news, False)
     library.ghost_twin_follow(pid)
     _pid, _news = pid, news
-    ending.before(_before_the_end)
-    atexit.register(_end_twin)
+    ending.before(_end_twin)
     return True
 
 
@@ -147,7 +147,7 @@ def _import_ahead() -> None:
     from oomph.shadow import mode  # noqa: F401
 
 
-def _become_twin(torch, library, original: int, told: int) -> None:
+def _become_twin(torch, library, told: int) -> None:
     """Whatever goes wrong in here ends the child, and the original falls back to keeping values itself."""
     global _is_twin
     try:
@@ -155,7 +155,7 @@ def _become_twin(torch, library, original: int, told: int) -> None:
 
         _is_twin = True
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != original or torch.cuda._is_in_bad_fork():
+        if os.getppid() != _original or torch.cuda._is_in_bad_fork():
             os._exit(1)
         events.mute()
         secluded.begin(keep={told})
@@ -194,13 +194,6 @@ def _tell_through(told: int):
     return report
 
 
-def _before_the_end(reason: str) -> None:
-    from oomph import costs
-
-    costs.wait_for(_pid, lambda: ghost.library().ghost_twin_state() not in (_DIVERGED, _ENDED))
-    state_warning()
-
-
 @guarded
 def state_warning() -> None:
     """Pass on what the twin had to say, and say once if it was lost on the way."""
@@ -227,12 +220,23 @@ def _read_news() -> list:
     return [json.loads(line) for line in lines if line]
 
 
-def _end_twin() -> None:
+def _end_twin(reason: str) -> None:
+    """Before this process's own end. Not at exit: the first to be called then is the last that was registered, so that
+    the twin would be gone before it has counted what it is waited for."""
+    if os.getpid() != _original:
+        return  # a fork of the original has the twin as little as any other child
+    from oomph import costs
+
+    costs.wait_for(_pid, _is_alive)
     state_warning()
-    if ghost.library().ghost_twin_state() in (_DIVERGED, _ENDED):
-        return  # the ghost has ended it
-    try:
+    if _is_alive():
         os.kill(_pid, signal.SIGKILL)
         os.waitpid(_pid, 0)
-    except (ProcessLookupError, ChildProcessError):
-        pass
+
+
+def _is_alive() -> bool:
+    """Whether the twin runs; the ghost may have ended it and taken it off the process table."""
+    try:
+        return os.waitid(os.P_PID, _pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
+        return False

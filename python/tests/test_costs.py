@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -28,7 +29,7 @@ class Counted:
 def count(tmp_path):
     """count(script, **environment) -> Counted, with costs None where nothing was written"""
 
-    def run(script: str, costs: bool = True, **environment: str) -> Counted:
+    def run(script: str, costs: bool = True, written: bool = True, **environment: str) -> Counted:
         session = tmp_path / f"session-{len(list(tmp_path.glob('session-*')))}"
         session.mkdir()
         (session / "config.json").write_text(json.dumps({**CONFIG, "steps": 3, "costs": costs}))
@@ -37,9 +38,9 @@ def count(tmp_path):
         env = ghost_env(tmp_path, OOMPH_SESSION=str(session), PYTHONPATH=str(PYTHON_SIDE), **environment)
         done = subprocess.run([sys.executable, str(file)], env=env, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        written = list((session / "costs").glob("*"))
-        assert len(written) == costs, done.stderr
-        return Counted(json.loads(written[0].read_text()) if costs else None, done.stdout)
+        files = list((session / "costs").glob("*"))
+        assert len(files) == (costs and written), done.stderr
+        return Counted(json.loads(files[0].read_text()) if files else None, done.stdout)
 
     return run
 
@@ -124,8 +125,6 @@ def test_convolutions_know_their_groups_and_layout(count):
             model(data).sum().backward()
             optimizer.step()
         """,
-        # Kept in one process: this is about what is counted, and a twin may be lost where the machine is busy.
-        OOMPH_VALUES="inline",
     )
     flops = 2 * 8 * 64 * 16 * 16 * (32 // 4) * 9
     assert [(row["flops"], row.get("layout")) for row in found.of("convolution")] == [(flops, "channels_last")]
@@ -187,11 +186,20 @@ def test_a_hand_written_update_is_counted_by_backward_passes(count):
             with torch.no_grad():
                 weight -= 0.1 * weight.grad
             weight.grad = None
-        """,
-        # A twin has no step by which it could be waited for; here it is the counting that matters.
-        OOMPH_VALUES="inline",
+        """
     )
-    assert found.costs["step"] == 0 and found.sum("mm", "count") == 2
+    assert found.costs["step"] >= 2 and found.sum("mm", "count") == 2
+
+
+def test_a_script_that_never_reads_waits_for_its_twin_but_not_for_a_dead_one(count):
+    """It is done long before the twin, and nothing but the costs makes it wait."""
+    script = TRAIN.replace("PARTS", "1").replace("ROWS", "64")
+    slow = "import time\nfrom oomph import twin\nif twin.is_twin(): time.sleep(4)\n"
+    assert count(script.replace("for _", slow + "for _", 1)).costs["step"] >= 2
+    dead = "import os\nfrom oomph import twin\nif twin.is_twin(): os._exit(0)\n"
+    began = time.monotonic()
+    assert count(script.replace("for _", dead + "for _", 1), written=False).costs is None
+    assert time.monotonic() - began < 30
 
 
 def test_flops_are_those_of_pytorch_where_both_count_the_same(tmp_path):

@@ -73,6 +73,13 @@ def test_torch_is_noticed_when_another_module_imports_it(attempt, fake_torch, tm
     assert attempt("import models", path=[fake_torch]).one("hello")["pid"]
 
 
+def test_torch_is_noticed_after_somebody_asked_whether_it_is_there(attempt, fake_torch):
+    script = "from importlib.util import find_spec; print(find_spec('torch') is not None, find_spec('torch') is not None)"
+    done = attempt(f"{script}\nimport torch", path=[fake_torch])
+    assert done.out == "True True\n" and done.one("hello")["torch"] == "2.11.0+fake"
+    assert done.one("progress")["detail"] == "torch"
+
+
 def test_what_fails_on_our_side_is_a_warning(attempt, fake_torch):
     done = attempt("import torch; print('fine')", path=[fake_torch])
     assert done.code == 0 and done.out == "fine\n"
