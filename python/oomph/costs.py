@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import torch
 
-from oomph import plain
+from oomph import fresh, plain
 from oomph.flops import FORMULAS
 from oomph.guard import guarded
 from oomph.session import Session
@@ -81,6 +81,8 @@ class Tally:
         self.compiled = _compiled_before()
         self._known: dict = {}
         self._pinned: set[int] = set()
+        # Something was launched since the host last waited for the device.
+        self._device_busy = False
         self.restart()
 
     def restart(self) -> None:
@@ -99,10 +101,18 @@ class Tally:
         except Exception:
             self._count(_idle("unknown"))
 
+    def drew(self, tensor) -> None:
+        """Random numbers on the host, which nobody really draws (see fresh.py)."""
+        self._count(("aten.normal_", _FLOATS.get(tensor.dtype), 0, tensor.nbytes, False, 1, 1, "cpu", None))
+
     def _count(self, row: tuple) -> None:
-        self._stretch[row] = self._stretch.get(row, 0) + 1
+        kernel, on_host = row[4], row[7] is not None
+        key = (*row, on_host and self._device_busy)
+        self._stretch[key] = self._stretch.get(key, 0) + 1
+        self._device_busy = self._device_busy or kernel
         if self.transfers["syncs"] != self._syncs_before:
             self._syncs_before = self.transfers["syncs"]
+            self._device_busy = False
             self._close_stretch()
 
     def _close_stretch(self) -> None:
@@ -305,7 +315,7 @@ def _is_channels_last(argument) -> bool:
 
 
 def _as_row(row: tuple, count: int) -> dict:
-    op, dtype, flops, moved, kernel, launches, tensors, where, layout, short = row
+    op, dtype, flops, moved, kernel, launches, tensors, where, layout, beside, short = row
     found = {"op": op, "dtype": dtype, "flops": flops, "bytes": moved, "count": count, "kernel": kernel}
     if launches > 1:
         found["launches"] = launches
@@ -315,6 +325,8 @@ def _as_row(row: tuple, count: int) -> dict:
         found["device"] = where
     if layout is not None:
         found["layout"] = layout
+    if beside:
+        found["beside"] = True
     if short:
         found["short"] = True
     return found
@@ -351,6 +363,7 @@ def begin() -> Tally | None:
     tally = Tally(_path(os.getpid()))
     _steps.counted = tally.cut
     _steps.begins_anew = tally.restart
+    fresh.on_draw(tally.drew)
     _note_compile(tally)
     return tally
 

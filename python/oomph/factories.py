@@ -48,17 +48,17 @@ class _Factories:
 
     def table(self) -> dict:
         return {
-            "randn": self._of_size(limits.LARGE),
-            "rand": self._of_size(LARGE_UNIFORM),
-            "zeros": self._of_size(limits.LARGE, any_dtype=True),
-            "ones": self._of_size(limits.LARGE_CONSTANT),
+            "randn": self._of_size(limits.LARGE, self._draw),
+            "rand": self._of_size(LARGE_UNIFORM, self._draw),
+            "zeros": self._of_size(limits.LARGE, self._zeros),
+            "ones": self._of_size(limits.LARGE_CONSTANT, self._make),
             "full": self._full,
             "normal": self._normal,
             "randint": self._randint,
-            "randn_like": self._like(limits.LARGE),
-            "rand_like": self._like(LARGE_UNIFORM),
-            "zeros_like": self._like(limits.LARGE, any_dtype=True),
-            "ones_like": self._like(limits.LARGE_CONSTANT),
+            "randn_like": self._like(limits.LARGE, self._draw),
+            "rand_like": self._like(LARGE_UNIFORM, self._draw),
+            "zeros_like": self._like(limits.LARGE, self._zeros),
+            "ones_like": self._like(limits.LARGE_CONSTANT, self._make),
         }
 
     def _make(self, sizes, kwargs, any_dtype=False):
@@ -73,10 +73,17 @@ class _Factories:
             return None
         return self.fresh.wipe(self.empty(sizes, **kwargs))
 
-    def _of_size(self, limit, any_dtype=False):
+    def _zeros(self, sizes, kwargs):
+        return self._make(sizes, kwargs, any_dtype=True)
+
+    def _draw(self, sizes, kwargs, any_dtype=False):
+        made = self._make(sizes, kwargs, any_dtype)
+        return None if made is None else limits.drawn(made)
+
+    def _of_size(self, limit, make):
         def ours(*sizes, **kwargs):
             shape = _sizes(sizes, kwargs)
-            return None if math.prod(shape) < limit else self._make(shape, kwargs, any_dtype)
+            return None if math.prod(shape) < limit else make(shape, kwargs)
 
         return ours
 
@@ -91,7 +98,7 @@ class _Factories:
         numbers = isinstance(mean, (int, float)) and isinstance(std, (int, float))
         if not numbers or size is None or math.prod(size) < limits.LARGE:
             return None
-        return self._make(size, kwargs)
+        return self._draw(size, kwargs)
 
     def _randint(self, *args, **kwargs):
         low, shape = (0, args[1:]) if len(args) < 3 else (args[0], args[2:])
@@ -102,14 +109,14 @@ class _Factories:
             return None
         if kwargs.get("dtype") is None:
             kwargs["dtype"] = self.torch.int64
-        return self._make(shape, kwargs, any_dtype=True)
+        return self._draw(shape, kwargs, any_dtype=True)
 
-    def _like(self, limit, any_dtype=False):
+    def _like(self, limit, make):
         def ours(tensor, **kwargs):
             if tensor.numel() < limit or type(tensor) not in self.fresh.plain or not tensor.is_contiguous():
                 return None
             kwargs.setdefault("device", tensor.device)
             kwargs["dtype"] = kwargs.get("dtype") or tensor.dtype
-            return self._make(tensor.size(), kwargs, any_dtype)
+            return make(tensor.size(), kwargs)
 
         return ours

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 
 from oomph import pages
+from oomph.guard import guarded
 from oomph.standin import stand_in
 
 LARGE = 64 * 1024
@@ -20,6 +21,20 @@ LARGE_CONSTANT = 32 * 1024 * 1024
 LARGE_INTEGERS = 32 * 1024 * 1024
 
 _DRAWS = ("normal_", "uniform_", "exponential_", "log_normal_", "cauchy_", "geometric_", "bernoulli_", "random_")
+
+_listener = None
+
+
+def on_draw(listener) -> None:
+    """Have `listener(tensor)` called wherever random numbers would have been drawn."""
+    global _listener
+    _listener = listener
+
+
+def drawn(tensor):
+    if _listener is not None:
+        guarded(_listener)(tensor)
+    return tensor
 
 
 def after_torch(torch) -> None:
@@ -115,7 +130,7 @@ class Fresh:
     def draw(self, tensor, *args, **kwargs):
         """Random values: none are drawn. Autograd's complaint about leaves is left to the original."""
         real = not tensor.is_floating_point() and tensor.numel() < LARGE_INTEGERS
-        return None if real or not self.is_quiet(tensor) else self.wipe(tensor)
+        return None if real or not self.is_quiet(tensor) else drawn(self.wipe(tensor))
 
     def initialise(self, tensor, *args, **kwargs):
         large = type(tensor) in self.plain and tensor.is_cpu and tensor.numel() >= LARGE

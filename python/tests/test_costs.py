@@ -151,6 +151,23 @@ def test_offloaded_activations_are_transfers_from_pinned_memory(count):
     assert transfers["pinned_bytes"] == both and transfers["syncs"] > 0
 
 
+def test_random_numbers_on_the_host_are_counted_though_none_are_drawn(count):
+    found = count(
+        """
+        model = nn.Linear(1024, 16, bias=False).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for _ in range(3):
+            first = torch.randn(256, 1024).cuda()
+            second = torch.empty(256, 1024).normal_().cuda()
+            model(first + second).sum().backward()
+            optimizer.step()
+        """
+    )
+    draws = [(row["bytes"], row["count"], row.get("beside", False)) for row in found.of("normal_")]
+    # The first while the device is busy with the step before; the second after the copy of the first has waited for it.
+    assert sorted(draws) == [(256 * 1024 * 4, 1, False), (256 * 1024 * 4, 1, True)]
+
+
 def test_two_optimizers_make_one_step(count):
     found = count(
         """

@@ -5,7 +5,7 @@
 //! (`roofline/h200.json`) as a function of the time that the work would take at the peak: a kernel that would take 10 µs
 //! at the peak fills no card, be it large or small. The host has to launch everything; a step takes as long as the slower
 //! of host and device (where the host waits often, as long as the slower of each), and longer by what both wait for: copies,
-//! and what the host computes itself in a step that waits for the device.
+//! and what the host computes itself while it has given the device nothing to do.
 //!
 //! Meant for ratios: the same script with a remedy and without, on the same card.
 
@@ -39,15 +39,17 @@ pub fn estimate(costs: &Costs, card: &Card) -> Estimate {
     let (ahead, hurried): (Vec<&Row>, Vec<&Row>) = costs.rows.iter().partition(|row| !row.short);
     let gpu = |rows: &[&Row]| rows.iter().map(|row| device_us(row, costs.tf32, card, measured)).sum::<f64>() / 1e6;
     let calling = |rows: &[&Row]| rows.iter().map(|row| calling_us(row, measured)).sum::<f64>() / 1e6;
-    let computing = costs.rows.iter().map(|row| computing_us(row, measured)).sum::<f64>() / 1e6;
-    // Where nobody waits, the host computes for the next step while the device is busy with this one.
-    let (beside, alone) = if costs.transfers.syncs == 0 { (computing, 0.0) } else { (0.0, computing) };
+    let computing = |beside: bool| {
+        let rows = costs.rows.iter().filter(|row| row.beside == beside);
+        rows.map(|row| computing_us(row, measured)).sum::<f64>() / 1e6
+    };
+    let (beside, alone) = (computing(true), computing(false));
     let slower = |rows: &[&Row], beside: f64| gpu(rows).max(calling(rows) + beside);
     let transfer_seconds = transfer_us(&costs.transfers, card, measured) / 1e6;
     Estimate {
         seconds: slower(&ahead, beside) + slower(&hurried, 0.0) + alone + transfer_seconds,
         gpu_seconds: gpu(&ahead) + gpu(&hurried),
-        host_seconds: calling(&ahead) + calling(&hurried) + computing,
+        host_seconds: calling(&ahead) + calling(&hurried) + beside + alone,
         transfer_seconds,
         basis: basis(costs, card, measured),
     }
@@ -81,8 +83,14 @@ fn calling_us(row: &Row, measured: &Measured) -> f64 {
 
 /// What the host needs to compute it itself.
 fn computing_us(row: &Row, measured: &Measured) -> f64 {
-    let on_host = !row.kernel && row.device.is_some();
-    if on_host { row.count as f64 * row.bytes as f64 / measured.host.cpu_gb_s / 1e3 } else { 0.0 }
+    if row.kernel || row.device.is_none() {
+        return 0.0;
+    }
+    let once = match row.is_drawn() {
+        true => row.bytes as f64 / row.element_bytes() / measured.host.draws_per_us,
+        false => row.bytes as f64 / measured.host.cpu_gb_s / 1e3,
+    };
+    row.count as f64 * once
 }
 
 /// Pinned memory travels at the link's speed, other memory through a buffer; what goes aside overlaps with the rest.

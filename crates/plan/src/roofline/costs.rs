@@ -37,9 +37,30 @@ pub struct Row {
     pub device: Option<String>,
     /// `channels_last` where the input lies so.
     pub layout: Option<String>,
+    /// The host computes it after it has given the device something to do.
+    #[serde(default)]
+    pub beside: bool,
     /// Between two waits for the device that follow each other so closely that the host cannot run ahead.
     #[serde(default)]
     pub short: bool,
+}
+
+impl Row {
+    /// Whether it makes random numbers, which on the host come one after the other.
+    pub(super) fn is_drawn(&self) -> bool {
+        let name = self.op.rsplit('.').next().unwrap_or(&self.op);
+        let name = name.trim_end_matches("_like").trim_end_matches('_');
+        matches!(name, "randn" | "rand" | "randint" | "normal" | "uniform" | "random" | "bernoulli" | "exponential")
+    }
+
+    pub(super) fn element_bytes(&self) -> f64 {
+        match self.dtype.as_deref() {
+            Some("float32") => 4.0,
+            Some("float16" | "bfloat16") => 2.0,
+            // float64, and what is no floating-point number: int64, mostly.
+            _ => 8.0,
+        }
+    }
 }
 
 fn one() -> u64 {

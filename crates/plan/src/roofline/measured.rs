@@ -37,6 +37,8 @@ pub(super) struct Host {
     /// For each further tensor of a list.
     pub tensor_us: f64,
     pub cpu_gb_s: f64,
+    /// Random numbers: PyTorch draws them in one thread.
+    pub draws_per_us: f64,
 }
 
 /// Copies between host and device.
