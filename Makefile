@@ -13,7 +13,7 @@ PLAYWRIGHT_VERSION := 1.65.0
 # What `oomph check` is compared with, and on.
 PEERS := $(CARGO_TARGET_DIR)/peers
 
-.PHONY: setup build demo test browser measure-view truth bench bench-check matrix wheel
+.PHONY: setup build demo test browser measure-view truth bench bench-plan bench-check matrix wheel
 
 setup: $(VENV)/.ready build
 
@@ -61,6 +61,10 @@ truth: setup
 # How long tries take, and how much host memory.
 bench: setup
 	$(VENV)/bin/python truth/bench.py
+
+# How long plans take, how many runs of the script a second, and what share of that is importing.
+bench-plan: setup
+	$(VENV)/bin/python truth/plan/plans.py --time-only
 
 # How fast `oomph check` is, beside ruff, TorchFix and torch-preflight. Not part of `test`: it fetches them, and code to read.
 bench-check: build $(VENV)/.ready $(PEERS)/.ready

@@ -211,7 +211,7 @@ def earlier(place: Path | None, jobs: list[dict]) -> dict:
 def say(run: dict) -> None:
     """A line for whoever waits."""
     step = f"{run['step_seconds']:.4f} s a step" if run["step_seconds"] else "no steps timed"
-    reserved = f"{run['peak_reserved'] / 2**30:.2f} GiB" if run["peak_reserved"] else "?"
+    reserved = f"{run['peak_reserved']:,} bytes" if run["peak_reserved"] else "?"
     end = "out of memory" if run["oom"] else (run["error"] or "ran").strip().splitlines()[-1]
     batch = f", batches tried {run['tried']}" if run.get("tried") else ""
     print(f"{run['case']:10} {run['what']:10} round {run['round']}: {end}, {reserved}, {step}{batch}", flush=True)

@@ -28,7 +28,9 @@ class Measured:
     """What the card said of a plan, over the rounds."""
 
     ran: bool
-    reserved: int | None
+    reserved: float | None
+    # Whether that is to the byte; of one session only what it printed was kept.
+    exact: bool
     retries: int
     slowdown: float | None
 
@@ -66,9 +68,11 @@ def measured(card: dict, case: str, place: int) -> Measured | None:
         for number, run in capped.items()
         if run["step_seconds"] and free.get(number, {}).get("step_seconds")
     ]
-    peaks = [run["peak_reserved"] for run in capped.values() if run["peak_reserved"]]
+    exact = [run["peak_reserved"] for run in capped.values() if run["peak_reserved"]]
+    peaks = exact or [run["peak_reserved_gib"] * GIB for run in capped.values() if run.get("peak_reserved_gib")]
     retries = max((run["retries"] or 0 for run in capped.values()), default=0)
-    return Measured(ran, max(peaks, default=None), retries, mean(factors) if factors and ran else None)
+    slowdown = mean(factors) if factors and ran else None
+    return Measured(ran, max(peaks, default=None), bool(exact), retries, slowdown)
 
 
 def score(case: Case, card: dict, plans: Path = PLANS) -> list[Scored]:
@@ -101,6 +105,12 @@ def gib(count: float | None) -> str:
     return "?" if count is None else f"{count / GIB:.2f}"
 
 
+def off_cell(one: Scored) -> str:
+    if one.off is None:
+        return "?"
+    return f"{100 * one.off:+.2f} %" if one.measured.exact else f"{100 * one.off:+.1f} %"
+
+
 def plan_row(case: Case, one: Scored, order: str) -> str:
     """One plan as a line of the table."""
     plan, found = one.plan, one.measured
@@ -113,7 +123,7 @@ def plan_row(case: Case, one: Scored, order: str) -> str:
         " + ".join(plan.remedies),
         gib(plan.reserved),
         f"{end}, {gib(found.reserved)}{retries}",
-        "?" if one.off is None else f"{100 * one.off:+.2f} %",
+        off_cell(one),
         f"{plan.slowdown:.2f}",
         "?" if found.slowdown is None else f"{found.slowdown:.2f}",
         order if plan.place == 1 else "",
@@ -127,7 +137,7 @@ def summary(table: dict[str, list[Scored]]) -> str:
     ran = sum(one.measured.ran for one in plans)
     near = sum(one.memory_right for one in plans)
     offs = [abs(one.off) for one in plans if one.off is not None]
-    equal = sum(one.plan.reserved == one.measured.reserved for one in plans)
+    equal = sum(one.measured.exact and one.plan.reserved == one.measured.reserved for one in plans)
     orders = [order_of(scored) for scored in table.values() if len(scored) > 1]
     worst = f"{100 * max(offs):.2f} %" if offs else "?"
     return (
@@ -160,8 +170,9 @@ HEAD = """# Plans against the card
 
 Ten scripts at a cap at which they do not fit as they are; the first three plans of `oomph plan` for each, run on a real
 {gpu} (driver {driver}, torch {torch}, transformers {transformers}; {date}) under the same cap of PyTorch's allocator.
-GiB; slowdowns are times of one optimizer step against the script as it is, uncapped. Made by `truth/plan/score.py`,
-which has the rules.
+GiB; slowdowns are times of one optimizer step against the script as it is, uncapped, averaged over {rounds} rounds or
+more. Where a peak is known only as that session printed it, to 0.01 GiB, it is compared to one decimal. Made by
+`truth/plan/score.py`, which has the rules.
 
 | case | cap | as is | plan | reserved, plan | card | off | slowdown, plan | card | order |
 |---|---|---|---|---|---|---|---|---|---|
@@ -184,9 +195,8 @@ def render(card: dict, peers: dict, plans: Path = PLANS) -> str:
     """The whole table as text."""
     table = {case.name: score(case, card, plans) for case in CASES}
     rows = [plan_row(case, one, order_of(table[case.name])) for case in CASES for one in table[case.name]]
-    head = HEAD.format(
-        **{name: card["sessions"][-1][name] for name in ("gpu", "driver", "torch", "transformers", "date")}
-    )
+    last = {name: card["sessions"][-1][name] for name in ("gpu", "driver", "torch", "transformers", "date")}
+    head = HEAD.format(**last, rounds=min(len(runs_of(card, case.name, "as-is")) for case in CASES))
     versions = ", ".join(f"{name} {version}" for name, version in peers["versions"].items())
     others = [peer_row(case, card, peers) for case in CASES]
     body = "\n".join(rows) + f"\n\n{summary(table)}\n"

@@ -37,7 +37,7 @@ for step in range(a.steps):
         if a.channels_last:
             x = x.to(memory_format=torch.channels_last)
         y = torch.randint(0, 1000, (a.batch_size,)).to(device)
-        with torch.autocast("cuda", dtype=dtype, enabled=a.amp != "none"):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
             out = model(x)
             if not torch.is_tensor(out):
                 out = out[0]
