@@ -17,11 +17,12 @@ PEERS := $(CARGO_TARGET_DIR)/peers
 
 setup: $(VENV)/.ready build
 
-# The stamp makes it quick when nothing changed, and is only written when everything is in.
+# The stamp makes it quick when nothing changed, and is only written when everything is in. Compiled once here, as pip
+# would: otherwise every process of the tests compiles torch again where PYTHONDONTWRITEBYTECODE is set.
 $(VENV)/.ready: requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet uv==$(UV_VERSION)
-	$(VENV)/bin/uv pip install --quiet --python $(VENV)/bin/python --requirement requirements.txt
+	$(VENV)/bin/uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python --requirement requirements.txt
 	touch $@
 
 build:

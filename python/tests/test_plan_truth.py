@@ -49,7 +49,7 @@ def test_the_order_of_plans_is_right_in_eight_of_ten():
 
 def promised(place: int, slowdown: float, measured: float) -> score.Scored:
     plan = Plan(place, ["remedy"], 1000, slowdown, FOLDER)
-    return score.Scored(plan, score.Measured(True, 1000, 0, measured))
+    return score.Scored(plan, score.Measured(True, 1000, True, 0, measured))
 
 
 @pytest.mark.parametrize(

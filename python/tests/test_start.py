@@ -74,7 +74,9 @@ def test_torch_is_noticed_when_another_module_imports_it(attempt, fake_torch, tm
 
 
 def test_torch_is_noticed_after_somebody_asked_whether_it_is_there(attempt, fake_torch):
-    script = "from importlib.util import find_spec; print(find_spec('torch') is not None, find_spec('torch') is not None)"
+    script = (
+        "from importlib.util import find_spec; print(find_spec('torch') is not None, find_spec('torch') is not None)"
+    )
     done = attempt(f"{script}\nimport torch", path=[fake_torch])
     assert done.out == "True True\n" and done.one("hello")["torch"] == "2.11.0+fake"
     assert done.one("progress")["detail"] == "torch"

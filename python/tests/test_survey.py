@@ -166,6 +166,7 @@ def test_hugging_faces_trainer(seen):
     (model,) = found["models"]
     assert found["framework"] == "trainer" and model["huggingface"] and model["attention"] == "eager"
     assert model["made_at"] == found["at"]("made") and model["checkpointing"] is True
+    assert model["base_made_at"] is None
     (block,) = model["blocks"]
     assert (block["class"], block["container"], block["count"]) == ("GPT2Block", "transformer.h", 3)
     assert block["calls"] == 6 and block["defined_at"] is None
@@ -173,6 +174,31 @@ def test_hugging_faces_trainer(seen):
     assert loader["batch_size"] == 4 and loader["training"] and loader["items"] == 64
     assert found["loop"]["backwards_per_step"] == 2 and found["loop"]["backward_at"] is None
     assert found["loss"]["logits"][1] == 100 and found["batch"] == {"rows": 4}
+
+
+ADAPTED = """
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    def load():
+        return GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=100, n_positions=32))  # base
+
+    model = get_peft_model(load(), LoraConfig(target_modules=["c_attn"], fan_in_fan_out=True))  # made
+    optimizer = torch.optim.SGD([one for one in model.parameters() if one.requires_grad], lr=0.1)
+    ids = torch.arange(16)[None]
+    for step in range(3):
+        model(input_ids=ids, labels=ids).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def test_adapters_and_the_model_under_them(seen):
+    found = seen(ADAPTED)
+    (model,) = found["models"]
+    assert model["huggingface"] and model["peft"] and not model["quantized"]
+    assert model["made_at"] == found["at"]("made") and model["base_made_at"] == found["at"]("base")
 
 
 LIGHTNING = """

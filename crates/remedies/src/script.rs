@@ -73,6 +73,8 @@ pub struct Model {
     pub class: String,
     pub module: String,
     pub made_at: Option<Place>,
+    /// Where the model under the adapters is made, if it has adapters.
+    pub base_made_at: Option<Place>,
     pub parameters: u64,
     pub bytes: u64,
     pub trainable: u64,

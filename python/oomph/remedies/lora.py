@@ -14,11 +14,12 @@ def install(wish) -> None:
     wish.otherwise("no Hugging Face model was moved to the card")
 
 
-def adapt(wish, model) -> None:
-    """The adapters are put into the model itself; the wrapper around it is not needed."""
+def adapt(wish, model):
+    """The adapters are put into the model itself; the wrapper around it, which is returned, is not always needed."""
     if not hasattr(model, "add_adapter") or hasattr(model, "peft_config"):
-        return
+        return None
     from peft import LoraConfig, get_peft_model
 
-    get_peft_model(model, LoraConfig(r=int(wish.settings["rank"]), target_modules="all-linear"))
+    wrapper = get_peft_model(model, LoraConfig(r=int(wish.settings["rank"]), target_modules="all-linear"))
     wish.applied(type(model).__name__)
+    return wrapper

@@ -2,7 +2,7 @@
 
 from oomph.remedies import replaced
 
-_OPTIM = {"torchao": "adamw_torch_8bit", "bitsandbytes": "adamw_8bit"}
+_OPTIM = {"torchao": "adamw_torch_8bit", "bitsandbytes": "adamw_bnb_8bit"}
 
 
 def install(wish) -> None:

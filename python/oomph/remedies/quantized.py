@@ -9,7 +9,7 @@ from oomph.remedies.hooks import imports
 
 
 def install(wish, bits: int, then=None) -> None:
-    """`then(model)`: what else is done to the loaded model."""
+    """`then(model)`: what else is made of the loaded model."""
     if replaced.lacks(wish, "bitsandbytes"):
         return
     imports.after("transformers.modeling_utils", lambda module: _wrap(wish, bits, then, module.PreTrainedModel))
@@ -25,10 +25,12 @@ def _wrap(wish, bits: int, then, kind) -> None:
             wish.refused("the model is loaded quantized already")
             return original(cls, *args, **kwargs)
         model = original(cls, *args, **{**kwargs, "quantization_config": _config(bits)})
+        made = model if then is None else guarded(then)(model)
+        if made is None:
+            wish.refused(f"{cls.__name__} was loaded in {bits} bits, but nothing could be made of it")
+            return model
         wish.applied(f"{cls.__name__} in {bits} bits")
-        if then is not None:
-            guarded(then)(model)
-        return model
+        return made
 
     kind.from_pretrained = classmethod(from_pretrained)
 

@@ -156,6 +156,7 @@ def _described(torch, model) -> dict:
         "class": type(model).__name__,
         "module": type(model).__module__,
         "made_at": _makers.get(model),
+        "base_made_at": _base_made_at(model),
         "parameters": sum(one.numel() for one in parameters),
         "bytes": sum(map(_bytes, parameters)),
         "trainable": sum(one.numel() for one in parameters if one.requires_grad),
@@ -169,6 +170,11 @@ def _described(torch, model) -> dict:
         "quantized": _is_quantized(model, parameters),
         "blocks": [_block(row) for row in blocks.rows(torch, model)],
     }
+
+
+def _base_made_at(model) -> dict | None:
+    """Of a model with adapters: where the model under them was made."""
+    return _makers.get(model.get_base_model()) if hasattr(model, "get_base_model") else None
 
 
 def _bytes(tensor) -> int:

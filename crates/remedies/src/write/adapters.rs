@@ -11,7 +11,10 @@ pub fn add(draft: &mut Draft<'_>, rank: u64, quantised: bool) -> Result<(), Cann
         let config = format!("{}(r={rank}, lora_alpha={}, target_modules=\"all-linear\")", spelled[0], 2 * rank);
         let adapt = format!("{model} = {}({model}, {config})", spelled[1]);
         let code = match spelled.get(2) {
-            Some(prepare) => format!("{model} = {prepare}({model})\n{adapt}"),
+            // Checkpointing, which it would switch on, is a remedy of its own.
+            Some(prepare) => {
+                format!("{model} = {prepare}({model}, use_gradient_checkpointing=False)\n{adapt}")
+            }
             None => adapt,
         };
         (code, import.into_iter().collect())

@@ -209,6 +209,13 @@ fn last_move<'a>(facts: &Facts<'a>, made: &Made<'a>) -> &'a Stmt {
     moves.last().unwrap_or(made.stmt)
 }
 
+/// The user's line that makes or loads the model, or the one under its adapters.
+fn loaded_at(draft: &Draft<'_>) -> Option<Place> {
+    let model = main_model(draft.script)?;
+    let place = model.base_made_at.as_ref().or(model.made_at.as_ref())?;
+    is_the_users(place.file.as_ref()).then(|| place.clone())
+}
+
 /// Gives a keyword of the call that makes a Hugging Face model a value, or of the configuration that it is made from.
 pub fn set_model_keyword(draft: &mut Draft<'_>, keyword: &str, value: &str) -> Result<(), CannotWrite> {
     let hand = || {
@@ -218,7 +225,7 @@ pub fn set_model_keyword(draft: &mut Draft<'_>, keyword: &str, value: &str) -> R
         )
     };
     let model = main_model(draft.script).ok_or_else(hand)?;
-    let place = model.made_at.clone().filter(|p| is_the_users(p.file.as_ref())).ok_or_else(hand)?;
+    let place = loaded_at(draft).ok_or_else(hand)?;
     draft.edit(&PathBuf::from(&place.file), |page| {
         let facts = page.facts;
         let loading = ["from_pretrained", "from_config", "_from_config"];
@@ -309,8 +316,7 @@ pub fn load_with(
             format!("Load it with `{keyword}={value}`."),
         )
     };
-    let place = main_model(draft.script).and_then(|m| m.made_at.clone());
-    let place = place.filter(|p| is_the_users(p.file.as_ref())).ok_or_else(hand)?;
+    let place = loaded_at(draft).ok_or_else(hand)?;
     draft.edit(&PathBuf::from(&place.file), |page| {
         let facts = page.facts;
         let call = arguments::call_at(&page, place.line, &["from_pretrained"]).ok_or_else(hand)?;

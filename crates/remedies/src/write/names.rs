@@ -2,7 +2,7 @@
 
 use lint::facts::Facts;
 use lint::fix::edit::Edit;
-use lint::parse::{Ranged, Stmt};
+use lint::parse::{Ranged, Stmt, TextRange};
 
 use super::arguments::WIDEST;
 
@@ -75,12 +75,29 @@ pub fn import(facts: &Facts<'_>, code: &str) -> Option<Edit> {
     if let Some(next) = same.iter().find(later) {
         return facts.insert_before(next, code);
     }
-    let others = imports.iter().filter(|stmt| !of(stmt, STANDARD) && root(facts, stmt) > library);
-    match (same.last(), others.into_iter().next(), imports.last()) {
+    let installed = installed(facts, &imports);
+    // `import x` before any `from x import y`.
+    let is_later = |stmt: &&&Stmt| match stmt.is_import_from_stmt() {
+        true => code.starts_with("import ") || root(facts, stmt) > library,
+        false => code.starts_with("import ") && root(facts, stmt) > library,
+    };
+    match (same.last(), installed.iter().find(is_later), installed.last()) {
         (Some(stmt), ..) => facts.insert_after(stmt, code),
         (None, Some(next), _) => facts.insert_before(next, code),
         (None, None, Some(last)) => facts.insert_after(last, code),
         (None, None, None) => first_code(facts).and_then(|stmt| facts.insert_before(stmt, code)),
+    }
+}
+
+/// The imports of installed libraries: the first that are not of Python itself, up to a line of air. The user's own come behind.
+fn installed<'s, 'a>(facts: &Facts<'a>, imports: &'s [&'a Stmt]) -> &'s [&'a Stmt] {
+    let standard = imports.iter().take_while(|stmt| STANDARD.contains(&root(facts, stmt))).count();
+    let others = &imports[standard..];
+    let line = |at| facts.source.line_of(at);
+    let air = others.windows(2).position(|pair| line(pair[1].start()) > line(pair[0].end()) + 1);
+    match others.is_empty() {
+        true => imports,
+        false => &others[..air.map_or(others.len(), |at| at + 1)],
     }
 }
 
@@ -89,8 +106,23 @@ fn joined(facts: &Facts<'_>, imports: &[&Stmt], code: &str, module: &str) -> Opt
     let (_, wanted) = code.strip_prefix("from ")?.split_once(" import ")?;
     let known = imports.iter().find(|stmt| from_module(stmt) == Some(module))?;
     let text = &facts.source.text()[known.range()];
-    let plain = !text.contains(['(', '*', '\\']) && text.len() + wanted.len() + 2 <= WIDEST;
-    plain.then(|| Edit::insert(known.end(), format!(", {wanted}")))
+    if text.contains(['(', '*', '\\']) || text.len() + wanted.len() + 2 > WIDEST {
+        return None;
+    }
+    let aliases = &known.as_import_from_stmt()?.names;
+    let mut names: Vec<&str> = aliases.iter().map(|alias| &facts.source.text()[alias.range()]).collect();
+    let is_sorted = names.is_sorted_by_key(|name| rank(name));
+    names.extend(wanted.split(", "));
+    if is_sorted {
+        names.sort_by_key(|name| rank(name));
+    }
+    Some(Edit::replace(TextRange::new(aliases.first()?.start(), known.end()), names.join(", ")))
+}
+
+/// How import sorters order names: constants, classes, then the rest.
+fn rank(name: &str) -> (bool, bool, &str) {
+    let is_constant = name.len() > 1 && !name.contains(char::is_lowercase);
+    (!is_constant, !name.starts_with(char::is_uppercase), name)
 }
 
 fn from_module(stmt: &Stmt) -> Option<&str> {
