@@ -129,23 +129,25 @@ impl<'a> WarmBench<'a> {
         })
     }
 
-    /// The patched files, with nothing injected, under the limit.
-    pub fn verify(&mut self, patch: &remedies::Patch) -> Result<Tried, Error> {
-        let sources = patch.files.iter().map(|(path, _, new)| (path.clone(), new.clone())).collect();
+    /// The patched files of plans by their places, with nothing injected, under the limit.
+    pub fn verify(&mut self, patches: &[(usize, &remedies::Patch)]) -> Result<Vec<Tried>, Error> {
+        self.progress.expect_patched(patches.iter().map(|(place, _)| place + 1));
+        let asks = patches.iter().map(|(_, patch)| self.ask_patched(patch)).collect();
+        let searching = self.steps.replace(VERIFYING_STEPS);
+        let tried = self.run(asks);
+        self.steps = searching;
+        tried
+    }
+
+    fn ask_patched(&self, patch: &remedies::Patch) -> Ask {
         let argv = patch.command.as_ref().map(|arguments| self.command.with(arguments));
-        let environment: serde_json::Map<String, serde_json::Value> =
-            patch.environment.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
         let experiment = Experiment {
-            sources,
-            costs: true,
+            sources: patch.files.iter().map(|(path, _, new)| (path.clone(), new.clone())).collect(),
             argv: Some(argv.unwrap_or_else(|| self.command.argv(&[]))),
-            environment,
+            environment: patch.environment.iter().map(|(name, value)| (name.clone(), json!(value))).collect(),
             ..Experiment::default()
         };
-        let searching = self.steps.replace(VERIFYING_STEPS);
-        let tried = self.run(vec![Ask { capped: true, experiment, share: 1.0 }]);
-        self.steps = searching;
-        Ok(tried?.remove(0))
+        Ask { capped: true, experiment, share: 1.0 }
     }
 
     fn ask(&self, candidate: &Candidate) -> Ask {

@@ -59,9 +59,9 @@ impl Progress {
         self.expected = candidates.map(name).collect();
     }
 
-    /// The patched script of a plan is run next.
-    pub fn expect_patched(&mut self, number: usize) {
-        self.expected = vec![format!("the patch of plan {number}")];
+    /// The patched scripts of these plans are run next.
+    pub fn expect_patched(&mut self, numbers: impl Iterator<Item = usize>) {
+        self.expected = numbers.map(|number| format!("the patch of plan {number}")).collect();
     }
 
     /// Draws, and says whether a signal came.

@@ -7,6 +7,7 @@ use remedies::{Choice, Mathematics, Script};
 use report::planned::{self, Planned};
 
 use super::bench::WarmBench;
+use super::command::Command;
 use super::{Answer, from_here, gpu, peak};
 use crate::error::Error;
 use crate::mistakes;
@@ -20,15 +21,10 @@ pub fn answer(
     margin_percent: f64,
     started: Instant,
 ) -> Result<Answer, Error> {
-    let (mut plans, mut patches) = (Vec::new(), Vec::new());
     let chosen: Vec<Vec<Choice>> = found.plans.iter().map(|plan| plan.choices.clone()).collect();
-    for (number, plan) in found.plans.iter().enumerate() {
-        bench.progress.say(&format!("writing plan {} and running it", number + 1));
-        bench.progress.expect_patched(number + 1);
-        let (plan, patch) = written(bench, plan, &script)?;
-        plans.push(plan);
-        patches.push(patch);
-    }
+    let (mut plans, patches): (Vec<planned::Plan>, Vec<Option<remedies::Patch>>) =
+        found.plans.iter().map(|plan| written(bench.command, plan, &script)).unzip();
+    verify(bench, &mut plans, &patches)?;
     let as_is = found.as_is.peak.device_bytes;
     let planned = Planned {
         gpu: gpu(&bench.card),
@@ -58,12 +54,8 @@ pub fn answer(
     Ok(Answer { planned, patches, choices: chosen, script })
 }
 
-/// The plan with its patch; the numbers are those of the patched script where that could be run.
-fn written(
-    bench: &mut WarmBench<'_>,
-    plan: &Plan,
-    script: &Script,
-) -> Result<(planned::Plan, Option<remedies::Patch>), Error> {
+/// The plan with its patch, not run yet.
+fn written(command: &Command, plan: &Plan, script: &Script) -> (planned::Plan, Option<remedies::Patch>) {
     let mut told = planned::Plan {
         remedies: plan.choices.iter().map(remedy).collect(),
         peak: peak(plan.ran.peak),
@@ -83,31 +75,50 @@ fn written(
             plan.ran.retries
         ));
     }
-    let patch = match remedies::write(&plan.choices, script, bench.command) {
-        Ok(patch) => patch,
+    match remedies::write(&plan.choices, script, command) {
+        Ok(patch) => {
+            told.diff = Some(patch.diff(from_here));
+            told.environment.clone_from(&patch.environment);
+            told.command = patch.command.as_ref().map(|arguments| shown(&command.with(arguments)));
+            told.notes.extend(patch.notes.iter().cloned());
+            (told, Some(patch))
+        }
         Err(cannot) => {
             told.notes.push(format!("{} could not be written into the code: {cannot}", cannot.remedy));
             told.notes.push(cannot.instruction);
-            return Ok((told, None));
-        }
-    };
-    match bench.verify(&patch)?.outcome {
-        Outcome::Ran(ran) => {
-            told.peak = peak(ran.peak);
-            told.verified = true;
-        }
-        Outcome::OutOfMemory => {
-            told.notes.push("the patched script runs out of memory; the injected remedy did not".into())
-        }
-        Outcome::Failed(why) | Outcome::Refused { why, .. } => {
-            told.notes.push(format!("the patched script failed on the ghost: {why}"));
+            (told, None)
         }
     }
-    told.diff = Some(patch.diff(from_here));
-    told.environment.clone_from(&patch.environment);
-    told.command = patch.command.as_ref().map(|arguments| shown(&bench.command.with(arguments)));
-    told.notes.extend(patch.notes.iter().cloned());
-    Ok((told, Some(patch)))
+}
+
+/// Runs the patched scripts under the limit: from here on a plan's numbers are those of its patch.
+fn verify(
+    bench: &mut WarmBench<'_>,
+    plans: &mut [planned::Plan],
+    patches: &[Option<remedies::Patch>],
+) -> Result<(), Error> {
+    let numbered: Vec<(usize, &remedies::Patch)> =
+        patches.iter().enumerate().filter_map(|(place, patch)| Some((place, patch.as_ref()?))).collect();
+    if numbered.is_empty() {
+        return Ok(());
+    }
+    bench.progress.say("running the patched scripts");
+    for (&(place, _), tried) in numbered.iter().zip(bench.verify(&numbered)?) {
+        let plan = &mut plans[place];
+        match tried.outcome {
+            Outcome::Ran(ran) => {
+                plan.peak = peak(ran.peak);
+                plan.verified = true;
+            }
+            Outcome::OutOfMemory => {
+                plan.notes.insert(0, "the patched script runs out of memory; the injected remedy did not".into());
+            }
+            Outcome::Failed(why) | Outcome::Refused { why, .. } => {
+                plan.notes.insert(0, format!("the patched script failed on the ghost: {why}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn of_effect(effect: &plan::Effect, as_is: u64) -> planned::Effect {
