@@ -1,32 +1,18 @@
 //! Which device a value is sent to, and which parameters an optimizer owns.
 
+use super::library::KEEPS_MODULE;
 use super::{Facts, Kind, Node};
 use crate::parse::ast::ExprCall;
 use crate::parse::{Expr, Stmt};
 
-/// Methods of tensors and modules that keep them where they are.
-const STAYS: &[&str] = &[
-    "to",
-    "cuda",
-    "cpu",
-    "half",
-    "float",
-    "double",
-    "bfloat16",
-    "eval",
-    "train",
-    "requires_grad_",
-    "detach",
-    "clone",
-    "contiguous",
-    "unsqueeze",
-    "squeeze",
-    "view",
-    "reshape",
-    "permute",
-    "type",
-    "long",
-];
+/// Methods of tensors that give another view or copy of the same; those of modules are [`KEEPS_MODULE`].
+const KEEPS_TENSOR: &[&str] =
+    &["detach", "clone", "contiguous", "unsqueeze", "squeeze", "view", "reshape", "permute", "type", "long"];
+
+/// A tensor or module that is where its owner is, unless the call itself says otherwise.
+fn stays(method: &str) -> bool {
+    KEEPS_MODULE.contains(&method) || KEEPS_TENSOR.contains(&method)
+}
 
 impl<'a> Facts<'a> {
     /// `x` in `x.cuda()`, `x.to("cuda")` and `x.to(device)`, unless the device is known to be the CPU.
@@ -84,7 +70,7 @@ impl<'a> Facts<'a> {
                 return Some(call);
             }
             let (owner, name) = self.method(call)?;
-            if name == "cpu" || !STAYS.contains(&name) {
+            if name == "cpu" || !stays(name) {
                 return None;
             }
             current = owner;

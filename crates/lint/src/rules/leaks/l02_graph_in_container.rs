@@ -46,19 +46,22 @@ use crate::rule::{Rule, Safety, Want};
 use crate::rules::leaks::{l03_cpu_without_detach::copied, l14_replay_buffer_graph::is_replay};
 use crate::sink::Sink;
 
+/// What puts a value into a container.
+pub(super) const KEEPING: &[Want] = &[
+    Want::Named("append"),
+    Want::Named("appendleft"),
+    Want::Named("add"),
+    Want::Named("extend"),
+    Want::Named("insert"),
+    Want::Assign,
+];
+
 pub const RULE: Rule = Rule {
     code: "L02",
     name: "graph-in-container",
     severity: Severity::Error,
     fix: Safety::Sometimes,
-    wants: &[
-        Want::Named("append"),
-        Want::Named("appendleft"),
-        Want::Named("add"),
-        Want::Named("extend"),
-        Want::Named("insert"),
-        Want::Assign,
-    ],
+    wants: KEEPING,
     check,
     ..Rule::DEFAULT
 };

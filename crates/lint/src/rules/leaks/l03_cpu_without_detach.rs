@@ -32,12 +32,12 @@
 //! - PyTorch documentation, `Tensor.detach`
 //! - recursionpharma/gflownet#130
 
-use super::l02_graph_in_container::kept_graph;
+use super::l02_graph_in_container::{KEEPING, kept_graph};
 use super::l14_replay_buffer_graph::is_replay;
 use crate::facts::{Facts, Node};
 use crate::finding::Severity;
 use crate::parse::Expr;
-use crate::rule::{Rule, Safety, Want};
+use crate::rule::{Rule, Safety};
 use crate::sink::Sink;
 
 pub const RULE: Rule = Rule {
@@ -45,14 +45,7 @@ pub const RULE: Rule = Rule {
     name: "cpu-without-detach",
     severity: Severity::Error,
     fix: Safety::Safe,
-    wants: &[
-        Want::Named("append"),
-        Want::Named("appendleft"),
-        Want::Named("add"),
-        Want::Named("extend"),
-        Want::Named("insert"),
-        Want::Assign,
-    ],
+    wants: KEEPING,
     check,
     ..Rule::DEFAULT
 };
