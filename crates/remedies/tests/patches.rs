@@ -1,5 +1,6 @@
 //! Writes plans into the scripts of `tests/cases` (what people read, as snapshots) and of `python/tests/patches` (pairs that the
-//! Python tests run): each ends in a comment that says what was seen of it and which plan is written.
+//! Python tests run): each ends in a comment that says what was seen of it and which plan is written. A case in JSON says it of
+//! a script that is elsewhere in the tree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,12 @@ impl Files for Case {
 impl Case {
     fn open(path: &Path) -> Case {
         let whole = fs::read_to_string(path).expect("a case");
+        if path.extension().is_some_and(|end| end == "json") {
+            let plan: Value = serde_json::from_str(&whole).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let script = folder("../..").join(plan["of"].as_str().expect("the script"));
+            let text = fs::read_to_string(&script).unwrap_or_else(|e| panic!("{}: {e}", script.display()));
+            return Case::of(&script, text, &whole);
+        }
         let (text, plan) = whole.split_once("# oomph:\n").expect("a plan behind the script");
         let json: String = plan.lines().map(|line| line.strip_prefix("# ").expect("a comment")).collect();
         Case::of(path, text.trim_end().to_owned() + "\n", &json)
@@ -91,7 +98,8 @@ fn folder(relative: &str) -> PathBuf {
 fn scripts(relative: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder(relative)).expect("the folder of cases");
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|e| e == "py") && !path.to_string_lossy().ends_with(".after.py"));
+    let is_case = |path: &PathBuf| path.extension().is_some_and(|end| end == "py" || end == "json");
+    paths.retain(|path| is_case(path) && !path.to_string_lossy().ends_with(".after.py"));
     paths.sort();
     paths
 }
