@@ -39,6 +39,8 @@ def _read(measured: dict) -> list[Run]:
 RUNS = _read(MEASURED)
 # Many ways to train, each a case of scripts/zoo.py.
 ZOO = _read(json.loads((HERE / "zoo.json").read_text()))
+# Cases of scripts/quantised.py, which needs bitsandbytes.
+QUANTISED = _read(json.loads((HERE / "quantised.json").read_text()))
 
 
 def capped(cap_gib: float | None) -> dict[str, str]:
