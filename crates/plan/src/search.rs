@@ -20,6 +20,9 @@ const ROUNDS_AT_LEAST: usize = 4;
 /// Rounds of measuring after which the search has had its chance.
 const ROUNDS: usize = 24;
 
+/// Why a remedy that works is in no plan: times within a few percent count as the same (see rank.rs).
+const NOT_NEEDED: &str = "the plans above are as fast or faster without it";
+
 /// A set of remedies that was measured to fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -316,18 +319,13 @@ impl<'a> Search<'a> {
             if used(id) || rejected.iter().any(|one| one.remedy == id) {
                 continue;
             }
-            let why = if self.useful.contains(&index) {
-                "the plans above are faster without it"
-            } else {
-                "it frees nothing here"
-            };
+            let why = if self.useful.contains(&index) { NOT_NEEDED } else { "it frees nothing here" };
             rejected.push(Rejected { remedy: id.to_owned(), why: why.to_owned() });
         }
         for dial in self.catalogue.dials() {
             let Some(id) = dial.first().map(|&index| self.catalogue.choice(index).id()) else { continue };
             if !used(id) && rejected.iter().all(|one| one.remedy != id) {
-                let why = "the plans above are faster without it".to_owned();
-                rejected.push(Rejected { remedy: id.to_owned(), why });
+                rejected.push(Rejected { remedy: id.to_owned(), why: NOT_NEEDED.to_owned() });
             }
         }
         rejected
