@@ -131,6 +131,7 @@ def test_a_plain_loop(seen):
     assert found["loop"] == {
         "backward_at": at("backward"), "step_at": at("step"), "zero_grad_at": at("clear"), "backwards_per_step": 2,
         "clips": True, "scaler": False, "autocast": None, "set_to_none": False, "no_grad_eval": False,
+        "eval_mode": False,
     }  # fmt: skip
     assert found["loss"] == {"cross_entropy": True, "logits": [4, 10], "at": at("loss")}
     assert set(found["packages"]) == {
@@ -166,7 +167,7 @@ def test_hugging_faces_trainer(seen):
     (model,) = found["models"]
     assert found["framework"] == "trainer" and model["huggingface"] and model["attention"] == "eager"
     assert model["made_at"] == found["at"]("made") and model["checkpointing"] is True
-    assert model["base_made_at"] is None
+    assert model["base_made_at"] is None and found["optimizers"][0]["made_at"] is None
     (block,) = model["blocks"]
     assert (block["class"], block["container"], block["count"]) == ("GPT2Block", "transformer.h", 3)
     assert block["calls"] == 6 and block["defined_at"] is None
@@ -305,6 +306,20 @@ def test_several_models_and_stages(seen):
     assert [(one["class"], one["steps"]) for one in found["optimizers"]] == [("Adam", 3), ("SGD", 3)]
     assert found["loop"]["backwards_per_step"] == 2 and found["loop"]["no_grad_eval"] is True
     assert found["loop"]["set_to_none"] is True and found["alloc_conf"] == "expandable_segments:True"
+
+
+def test_a_model_that_trains_in_evaluation_mode(seen):
+    found = seen(
+        """
+        import torch
+        model = torch.nn.Linear(4, 4).eval()  # as from_pretrained leaves it
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for _ in range(3):
+            model(torch.ones(2, 4)).sum().backward()
+            optimizer.step()
+        """
+    )
+    assert found["loop"]["eval_mode"] and found["loop"]["no_grad_eval"] is None and found["models"] == []
 
 
 def test_nothing_without_being_asked(attempt):

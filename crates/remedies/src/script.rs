@@ -169,6 +169,8 @@ pub struct Loop {
     pub set_to_none: Option<bool>,
     /// `false`: a model in evaluation mode was called with gradients on.
     pub no_grad_eval: Option<bool>,
+    /// What is trained is in evaluation mode, in which `from_pretrained` leaves a model.
+    pub eval_mode: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

@@ -43,6 +43,7 @@ def facts() -> dict:
             "autocast": _autocast,
             "set_to_none": _set_to_none,
             "no_grad_eval": models.no_grad_eval(),
+            "eval_mode": models.trains_in_eval_mode(),
         },
         "alloc_conf": os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF"),
         "ranks": world() or 1,

@@ -16,6 +16,9 @@ _compiled = False
 _shapes: dict[int, set] = {}
 _rows: int | None = None
 _eval_with_gradients: bool | None = None
+# A model in evaluation mode was called with gradients on, and it has not shown yet whether it is being trained.
+_undecided = False
+_trains_in_eval_mode = False
 _counted: dict[type, int] = {}
 _counting: dict[type, object] = {}
 
@@ -24,6 +27,8 @@ def watch() -> None:
     imports.after("torch", _after_torch)
     roots.watch()
     roots.inputs.append(_called)
+    backwards.watch()
+    backwards.before.append(_goes_backward)
 
 
 def facts() -> dict:
@@ -42,7 +47,13 @@ def facts() -> dict:
 
 def no_grad_eval() -> bool | None:
     """False: a model in evaluation mode was called with gradients on."""
+    _was_evaluation()
     return None if _eval_with_gradients is None else not _eval_with_gradients
+
+
+def trains_in_eval_mode() -> bool:
+    """The mode in which `from_pretrained` leaves a model."""
+    return _trains_in_eval_mode and not _models
 
 
 def _stop_counting() -> None:
@@ -109,10 +120,27 @@ def _called(module, args, kwargs) -> None:
 
 
 def _judge_mode(torch, model) -> None:
-    global _eval_with_gradients
-    if model.training or not any(one.requires_grad for one in model.parameters()):
+    global _eval_with_gradients, _undecided
+    if model.training:
+        _was_evaluation()
+    elif not any(one.requires_grad for one in model.parameters()):
         return
-    _eval_with_gradients = bool(_eval_with_gradients) or torch.is_grad_enabled()
+    elif torch.is_grad_enabled():
+        _undecided = True
+    else:
+        _eval_with_gradients = bool(_eval_with_gradients)
+
+
+def _was_evaluation() -> None:
+    global _eval_with_gradients, _undecided
+    _eval_with_gradients = _undecided or _eval_with_gradients
+    _undecided = False
+
+
+def _goes_backward() -> None:
+    global _trains_in_eval_mode, _undecided
+    _trains_in_eval_mode = _trains_in_eval_mode or _undecided
+    _undecided = False
 
 
 def _note_inputs(torch, model, args, kwargs) -> None:

@@ -31,7 +31,7 @@ def _made(optimizer) -> None:
     fact = {
         "class": type(optimizer).__name__,
         "module": type(optimizer).__module__,
-        "made_at": places.of_maker(optimizer),
+        "made_at": places.of_own_maker(optimizer),
         "groups": len(optimizer.param_groups),
         "parameters": 0,
         "parameter_bytes": 0,

@@ -24,15 +24,24 @@ def of_maker(made) -> dict | None:
     return None
 
 
-def of_caller() -> dict | None:
-    """The user's line that calls what is running now; None if a library stands in between, as in a Trainer's loop."""
+def of_own_maker(made) -> dict | None:
+    """The same; None if a library made it of its own accord, as a Trainer does with its optimizer."""
+    return of_caller(_constructors(type(made)))
+
+
+def of_caller(besides: frozenset = frozenset()) -> dict | None:
+    """The user's line that calls what is running now; None if a library stands in between, as in a Trainer's loop.
+
+    `besides`: codes that may stand in between too.
+    """
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if _is_users(file):
-            return _place(frame)
-        if not _is_between(file):
-            return None
+        if frame.f_code not in besides:
+            if _is_users(file):
+                return _place(frame)
+            if not _is_between(file):
+                return None
         frame = frame.f_back
     return None
 

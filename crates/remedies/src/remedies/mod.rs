@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::remedy::{Remedy, Settings};
+use crate::remedy::{Offer, Remedy, Settings};
 use crate::script::{Model, Optimizer, Script};
 
 /// Lists the remedies in the order in which they are injected and written.
@@ -71,7 +71,25 @@ pub(crate) fn main_model(script: &Script) -> Option<&Model> {
 }
 
 fn trained_model(script: &Script) -> Result<&Model, String> {
-    main_model(script).ok_or_else(|| "no model was seen in a training step".to_owned())
+    main_model(script).ok_or_else(|| match script.training.eval_mode {
+        true => "the model is trained in evaluation mode: call its train() first".to_owned(),
+        false => "no model was seen in a training step".to_owned(),
+    })
+}
+
+/// Only what is not trained can be stored in fewer bits.
+fn frozen_weights(script: &Script, bits: u8) -> Result<Offer, String> {
+    let model = trained_model(script)?;
+    if model.quantized {
+        return Err("the weights are quantised already".to_owned());
+    }
+    if !model.huggingface || !model.peft {
+        return Err(format!(
+            "weights that are trained cannot be stored in {bits} bits: it needs a model with adapters"
+        ));
+    }
+    needs(script, "bitsandbytes")?;
+    Ok(Offer::Switch(Settings::new()))
 }
 
 /// The optimizer that matters: the one with the most parameters.

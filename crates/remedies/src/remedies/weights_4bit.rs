@@ -4,7 +4,7 @@
 //! installed: weights that are trained cannot be stored this way. Frozen weights are rounded. Each use unpacks them, which
 //! costs bandwidth.
 
-use super::{needs, trained_model};
+use super::frozen_weights;
 use crate::cannot::CannotWrite;
 use crate::remedy::{About, Effort, Mathematics, Offer, Remedy, Settings};
 use crate::script::Script;
@@ -26,15 +26,7 @@ impl Remedy for Weights4bit {
     }
 
     fn offer(&self, script: &Script) -> Result<Offer, String> {
-        let model = trained_model(script)?;
-        if model.quantized {
-            return Err("the weights are quantised already".to_owned());
-        }
-        if !model.huggingface || !model.peft {
-            return Err("weights that are trained cannot be stored in 4 bits: it needs a model with adapters".to_owned());
-        }
-        needs(script, "bitsandbytes")?;
-        Ok(Offer::Switch(Settings::new()))
+        frozen_weights(script, 4)
     }
 
     fn write(&self, _: &Settings, draft: &mut Draft<'_>) -> Result<(), CannotWrite> {

@@ -202,9 +202,10 @@ impl Script {
     /// Every line of code that was seen at work.
     fn places(&self) -> impl Iterator<Item = &Place> {
         let training = [&self.training.backward_at, &self.training.step_at, &self.training.zero_grad_at];
-        let models = self.models.iter().flat_map(|m| {
-            [&m.made_at, &m.base_made_at].into_iter().chain(m.blocks.iter().map(|b| &b.defined_at))
-        });
+        let models = self
+            .models
+            .iter()
+            .flat_map(|m| [&m.made_at, &m.base_made_at].into_iter().chain(m.blocks.iter().map(|b| &b.defined_at)));
         let optimizers = self.optimizers.iter().map(|o| &o.made_at);
         let loaders = self.loaders.iter().map(|l| &l.made_at);
         let loss = self.loss.iter().map(|l| &l.at);

@@ -164,6 +164,13 @@ fn warnings(script: &Script) -> Vec<String> {
             "the shapes of the inputs differ from step to step: a larger batch than those seen needs more".into(),
         );
     }
+    if script.training.eval_mode {
+        warnings.push(
+            "the model is trained in evaluation mode, in which from_pretrained leaves it: with model.train() before the loop, \
+             dropout works and more remedies can be tried"
+                .into(),
+        );
+    }
     if script.compiled {
         warnings.push("the script is compiled: times are those of the operations before compilation".into());
     }
