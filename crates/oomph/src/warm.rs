@@ -33,6 +33,8 @@ enum Reply {
     },
     Ended {
         id: u64,
+        /// What it exited with; negative, the signal that ended it.
+        status: i32,
     },
     #[serde(other)]
     Other,
@@ -46,6 +48,16 @@ pub type Tick<'t> = dyn FnMut(&[(usize, &Event)]) -> Option<i32> + 't;
 pub struct Run {
     pub session: Session,
     pub seen: Seen,
+    pub end: End,
+}
+
+/// How a candidate's process came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Exited,
+    Signal(i32),
+    /// We ended it.
+    Overdue,
 }
 
 /// Why waiting ended before everything was done.
@@ -149,9 +161,9 @@ impl Warm {
             }
             self.end_overdue(&running)?;
             match self.replies.recv_timeout(POLL) {
-                Ok(Reply::Ended { id }) => {
+                Ok(Reply::Ended { id, status }) => {
                     if let Some(ended) = running.remove(&id) {
-                        done.push(ended.finish());
+                        done.push(ended.finish(status));
                     }
                 }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -219,11 +231,16 @@ impl InFlight {
         news
     }
 
-    fn finish(mut self) -> (usize, Run) {
+    fn finish(mut self, status: i32) -> (usize, Run) {
+        let end = match status {
+            0.. => End::Exited,
+            _ if Instant::now() > self.deadline => End::Overdue,
+            _ => End::Signal(-status),
+        };
         self.read();
         self.seen.unreadable = self.tail.unreadable;
         self.session.clear_away(&self.seen);
-        (self.place, Run { session: self.session, seen: self.seen })
+        (self.place, Run { session: self.session, seen: self.seen, end })
     }
 }
 

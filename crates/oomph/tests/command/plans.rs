@@ -220,6 +220,16 @@ fn a_script_that_fails_cannot_be_planned_for() {
 }
 
 #[test]
+fn a_script_that_is_killed_cannot_be_planned_for() {
+    let scratch = Scratch::new();
+    let killed = "import os, sys\nsys.stderr.write('\\rloading 10 %')\nsys.stderr.flush()\nos.kill(os.getpid(), 9)\n";
+    scratch.write("train.py", &format!("{}{killed}", crate::support::TRAIN));
+    let ran = planned(&scratch, &["--json", "train.py"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.json()["error"]["message"].as_str().unwrap().contains("it was killed"), "{ran:#?}");
+}
+
+#[test]
 fn ctrl_c_leaves_nothing_behind() {
     let scratch = Scratch::new();
     scratch.write("train.py", TRAIN);

@@ -16,7 +16,7 @@ use super::command::Command;
 use super::progress::Progress;
 use crate::error::Error;
 use crate::session::{Experiment, Process, Session, Wish};
-use crate::warm::{Interrupted, Run, Warm};
+use crate::warm::{End, Interrupted, Run, Warm};
 
 /// More than any card has: the whole need of a script is seen on it.
 const NEVER_FULL: Bytes = Bytes(1 << 40);
@@ -222,7 +222,7 @@ fn peak_step(process: &Process) -> Option<u64> {
 
 fn outcome(run: &Run, card: &Card, share: f64) -> Outcome {
     let Some(told) = run.seen.fullest().or_else(|| run.seen.talkative()) else {
-        return Outcome::Failed(last_words(run.session.folder()));
+        return Outcome::Failed(why_it_ended(run));
     };
     if let Some(refused) = told.injected.iter().find(|injected| !injected.applied) {
         let why = refused.why.clone().unwrap_or_else(|| "it could not be applied".into());
@@ -251,7 +251,7 @@ fn outcome(run: &Run, card: &Card, share: f64) -> Outcome {
                 warnings,
             })
         }
-        _ => Outcome::Failed(last_words(run.session.folder())),
+        _ => Outcome::Failed(why_it_ended(run)),
     }
 }
 
@@ -272,9 +272,23 @@ fn seconds(folder: &Path, card: &Card) -> Option<f64> {
     Some(roofline::estimate(&costs, card).seconds)
 }
 
+/// For a run that came to no step and told no error.
+fn why_it_ended(run: &Run) -> String {
+    match run.end {
+        End::Overdue => "it did not end within its time limit".into(),
+        End::Signal(libc::SIGKILL) => "it was killed: this machine may be out of host memory".into(),
+        End::Signal(signal) => match signal_hook::low_level::signal_name(signal) {
+            Some(name) => format!("it ended with signal {name}"),
+            None => format!("it ended with signal {signal}"),
+        },
+        End::Exited => last_words(run.session.folder()),
+    }
+}
+
 fn last_words(folder: &Path) -> String {
     let text = fs::read_to_string(folder.join("output.txt")).unwrap_or_default();
-    let last = text.lines().rfind(|line| !line.trim().is_empty());
+    // A progress bar is one line with many beginnings.
+    let last = text.split(['\n', '\r']).rfind(|line| !line.trim().is_empty());
     last.map_or_else(|| "the script ended before its first step".into(), |line| line.trim().chars().take(200).collect())
 }
 
