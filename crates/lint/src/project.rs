@@ -33,6 +33,11 @@ impl Project {
         self.versions.at_least(library, Version(major, minor))
     }
 
+    /// Whether the project says that it runs with no version from this one on.
+    pub fn only_before(&self, library: &str, major: u16, minor: u16) -> bool {
+        self.versions.only_before(library, Version(major, minor))
+    }
+
     /// Whether the project says that it runs with versions before this one.
     pub fn allows_before(&self, library: &str, major: u16, minor: u16) -> bool {
         self.at_least(library, major, minor) == Some(false)

@@ -23,6 +23,7 @@ mod finish;
 mod flow;
 mod grad;
 mod guess;
+mod host;
 mod huggingface;
 mod keeping;
 mod kind;

@@ -6,6 +6,12 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u16, pub u16);
 
+impl Version {
+    fn next(self) -> Version {
+        Version(self.0, self.1.saturating_add(1))
+    }
+}
+
 /// The versions that a project allows.
 #[derive(Debug, Clone, Default)]
 pub struct Versions {
@@ -45,6 +51,11 @@ impl Versions {
         }
     }
 
+    /// Whether the project says that all allowed versions are below this one.
+    pub fn only_before(&self, library: &str, version: Version) -> bool {
+        self.by_name.get(library).and_then(|bounds| bounds.below).is_some_and(|below| below <= version)
+    }
+
     pub(super) fn add(&mut self, file: &str, text: &str) {
         let locked = file.ends_with(".lock");
         let mut name: Option<&'static str> = None;
@@ -56,11 +67,15 @@ impl Versions {
                 } else if let (Some(library), Some(value)) = (name, quoted_value(line, "version")) {
                     // A lock file says exactly what runs; it overrules what is merely allowed.
                     let lowest = version(value);
-                    self.by_name.insert(library, Bounds { lowest, below: None });
+                    self.by_name.insert(library, Bounds { lowest, below: lowest.map(Version::next) });
                     name = None;
                 }
             } else if let Some((library, bounds)) = requirement(line) {
-                self.by_name.entry(library).or_insert(bounds);
+                // A name without a version may be a keyword of the package: it says nothing.
+                let known = self.by_name.entry(library).or_default();
+                if *known == Bounds::default() {
+                    *known = bounds;
+                }
             }
         }
     }
@@ -99,15 +114,23 @@ fn requirement(line: &str) -> Option<(&'static str, Bounds)> {
 fn bounds(spec: &str) -> Bounds {
     let mut bounds = Bounds::default();
     for part in spec.split(',') {
-        let part = part.trim().trim_matches(['"', '\'', ']', '[', '=', ' ', ')']);
+        let part = part.trim().trim_matches(['"', '\'', ']', '[', ' ', ')']);
+        let is_pin = part.starts_with("==");
+        let part = part.trim_start_matches(['"', '\'', '=', ' ']);
         let digits = part.find(|c: char| c.is_ascii_digit()).unwrap_or(part.len());
         let (operator, number) = part.split_at(digits);
         let Some(found) = version(number) else { continue };
         match operator.trim().trim_matches(['"', '\'']) {
             "<" => bounds.below = Some(found),
-            "<=" => bounds.below = Some(Version(found.0, found.1 + 1)),
+            "<=" => bounds.below = Some(found.next()),
             "!=" => {}
-            ">" | ">=" | "==" | "=" | "~=" | "^" | "~" | "" | "===" => bounds.lowest = Some(found),
+            // `==4.*` leaves the minor open.
+            "" if is_pin && number.contains('.') && !number.contains(".*") => {
+                bounds = Bounds { lowest: Some(found), below: Some(found.next()) };
+            }
+            "^" | "~=" => bounds = Bounds { lowest: Some(found), below: Some(Version(found.0 + 1, 0)) },
+            "" if is_pin => bounds = Bounds { lowest: Some(found), below: Some(Version(found.0 + 1, 0)) },
+            ">" | ">=" | "~" | "" => bounds.lowest = Some(found),
             _ => {}
         }
     }
@@ -139,6 +162,26 @@ mod tests {
         assert_eq!(at_least("requirements.txt", "torchvision>=0.15", "torch", 2, 0), None);
         assert_eq!(at_least("requirements.txt", "torch", "torch", 2, 0), None);
         assert_eq!(at_least("requirements.txt", "transformers[torch]<5", "transformers", 5, 0), Some(false));
+    }
+
+    #[test]
+    fn a_pin_is_an_upper_bound_too() {
+        let only_before = |text: &str, major, minor| {
+            let mut versions = Versions::default();
+            versions.add("requirements.txt", text);
+            versions.only_before("transformers", Version(major, minor))
+        };
+        assert!(only_before("transformers==4.31.0", 4, 32) && only_before("transformers~=4.31", 5, 0));
+        assert!(only_before("transformers<5", 5, 0) && only_before("transformers<=4.57.1", 5, 0));
+        assert!(!only_before("transformers>=4.31", 5, 0) && !only_before("transformers==5.0", 5, 0));
+        assert!(!only_before("transformers", 5, 0));
+        assert!(only_before("transformers==4.*", 5, 0) && !only_before("transformers==4.*", 4, 30));
+    }
+
+    #[test]
+    fn keywords_are_not_requirements() {
+        let text = "keywords = [\n  \"PyTorch\",\n]\ndependencies = [\n  \"torch>=1.11.0\",\n]\n";
+        assert_eq!(at_least("pyproject.toml", text, "torch", 2, 3), Some(false));
     }
 
     #[test]

@@ -37,6 +37,7 @@ use crate::finding::Severity;
 use crate::fix::edit::Edit;
 use crate::parse::Ranged;
 use crate::parse::ast::ExprCall;
+use crate::parse::Expr;
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
 
@@ -84,10 +85,14 @@ fn runs_without_torch<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
     }
 }
 
-/// In the same function, or at the file's margin, further up.
+/// In the same function, or at the file's margin, further up; the body of a `lambda` does not run there.
 fn cuda_was_used<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
     let function = facts.function_id(call);
+    let is_later = |c: &'a ExprCall| facts.ancestors(c).any(|n| matches!(n, Node::Expr(Expr::Lambda(_))));
     facts.tree().all().iter().filter_map(|n| n.call()).take_while(|c| facts.before(*c, call)).any(|c| {
-        facts.surely_sent_to_gpu(c) && [None, function].contains(&facts.function_id(c)) && !facts.are_exclusive(c, call)
+        facts.surely_sent_to_gpu(c)
+            && [None, function].contains(&facts.function_id(c))
+            && !facts.are_exclusive(c, call)
+            && !is_later(c)
     })
 }

@@ -79,7 +79,7 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 /// How much the file tells about where the tensors were saved from; nothing when it was host memory, or no GPU is in sight.
 fn severity<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Option<Severity> {
     let on_gpu = facts.mentions("torch.distributed") || moves_to_gpu(facts);
-    let saves = torch_saves(facts);
+    let saves = saves_of(facts, call);
     match (saves.is_empty(), on_gpu) {
         (false, true) => saves.iter().any(|save| !is_from_host(facts, save)).then_some(Severity::Warning),
         (false, false) => None,
@@ -89,13 +89,22 @@ fn severity<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> Option<Severity> {
     .filter(|_| !facts.source.text().contains("offload_to_cpu=True") && !facts.imports("torch_xla"))
 }
 
-fn torch_saves<'a>(facts: &Facts<'a>) -> Vec<&'a ExprCall> {
-    facts.tree().all().iter().filter_map(|n| n.call()).filter(|c| facts.calls(c, "torch.save")).collect()
+/// The calls that may have written the file: those with the very same path, or else all.
+fn saves_of<'a>(facts: &Facts<'a>, load: &'a ExprCall) -> Vec<&'a ExprCall> {
+    let all = facts.tree().all().iter().filter_map(|n| n.call()).filter(|c| facts.calls(c, "torch.save"));
+    let all: Vec<&ExprCall> = all.collect();
+    let Some(path) = load.arguments.find_argument_value("f", 0) else { return all };
+    let is_same = |save: &&ExprCall| {
+        let to = save.arguments.find_argument_value("f", 1);
+        to.is_some_and(|to| facts.same_place(to, path) && facts.defs(to) == facts.defs(path))
+    };
+    let same: Vec<&ExprCall> = all.iter().copied().filter(|save| is_same(save)).collect();
+    if same.is_empty() { all } else { same }
 }
 
-/// What is saved lies in host memory: `model.cpu().state_dict()`, or `model.cpu()` further up.
+/// What is saved lies in host memory: `model.cpu().state_dict()`, or `model.cpu()` further up, or nobody moved it.
 fn is_from_host<'a>(facts: &Facts<'a>, save: &'a ExprCall) -> bool {
-    let Some(saved) = save.arguments.args.first() else { return false };
+    let Some(saved) = save.arguments.find_argument_value("obj", 0) else { return false };
     let is_cpu = |c: &'a ExprCall| match facts.method(c) {
         Some((_, "cpu")) => true,
         Some((_, "to")) => c.arguments.args.first().is_some_and(|a| facts.text(a).contains("cpu")),
@@ -105,6 +114,10 @@ fn is_from_host<'a>(facts: &Facts<'a>, save: &'a ExprCall) -> bool {
         return true;
     }
     let names: Vec<&Expr> = facts.inside(saved).filter_map(Node::expr).filter(|e| e.is_name_expr()).collect();
+    let mut modules = names.iter().filter(|name| facts.kind(name) == Kind::Module).peekable();
+    if modules.peek().is_some() && modules.all(|module| facts.is_on_host(module)) {
+        return true;
+    }
     facts.tree().all().iter().filter_map(|n| n.call()).filter(|c| is_cpu(c)).any(|moved| {
         let same = |inner: &'a Expr| inner.is_name_expr() && names.iter().any(|n| facts.same_place(inner, n));
         facts.before(moved, save) && facts.inside(&*moved.func).filter_map(Node::expr).any(same)

@@ -34,7 +34,7 @@
 
 use crate::facts::{EventKind, Facts, Node};
 use crate::finding::Severity;
-use crate::parse::ast::ExprCall;
+use crate::parse::ast::{ExprCall, ExprLambda};
 use crate::parse::{Expr, Ranged, Stmt};
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
@@ -78,9 +78,16 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
 fn is_on_host<'a>(facts: &Facts<'a>, call: &'a ExprCall) -> bool {
     let (name, is_torch) = if facts.calls(call, "torch.load") { ("map_location", true) } else { ("device", false) };
     match call.arguments.find_argument_value(name, 1) {
+        Some(Expr::Lambda(lambda)) => returns_storage(lambda),
         Some(place) => facts.text(facts.resolve(place)).contains("cpu"),
         None => !is_torch && !call.arguments.keywords.iter().any(|k| k.arg.is_none()),
     }
+}
+
+/// `lambda storage, location: storage` leaves the tensors where they are read to.
+fn returns_storage(lambda: &ExprLambda) -> bool {
+    let first = lambda.parameters.as_ref().and_then(|p| p.iter_non_variadic_params().next());
+    matches!((&*lambda.body, first), (Expr::Name(name), Some(first)) if name.id == first.parameter.name.id)
 }
 
 fn loads_weights<'a>(facts: &Facts<'a>, used: &'a Expr) -> bool {

@@ -62,11 +62,14 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some((target, size)) = loader(facts, call).filter(|(target, _)| facts.says_evaluation(target)) else { return };
     let function = facts.function_id(call);
     let others = facts.tree().all().iter().copied().filter_map(Node::call);
-    let train = others
+    let mut train = others
         .filter(|c| facts.calls(c, "torch.utils.data.DataLoader") && facts.function_id(*c) == function)
         .filter_map(|c| loader(facts, c))
-        .find(|(name, _)| facts.text(*name).to_ascii_lowercase().contains("train"));
-    let Some((_, trained)) = train else { return };
+        .filter(|(name, _)| facts.text(*name).to_ascii_lowercase().contains("train"))
+        .peekable();
+    // A notebook makes its loaders again and again: the last one before counts.
+    let first = train.peek().copied();
+    let Some((_, trained)) = train.take_while(|(name, _)| facts.before(*name, target)).last().or(first) else { return };
     if size > USUAL * trained && trained > 1 && !is_without_grad(facts, target) && !facts.in_test(call) {
         sink.report(
             call,

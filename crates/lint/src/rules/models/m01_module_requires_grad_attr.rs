@@ -30,7 +30,7 @@
 //! - PyTorch documentation, `torch.nn.Module.requires_grad_`
 //! - catalyst-team/catalyst#81
 
-use crate::facts::{Facts, Kind, Node};
+use crate::facts::{Facts, Grad, Kind, Node};
 use crate::finding::Severity;
 use crate::fix::edit::Edit;
 use crate::parse::ast::StmtAssign;
@@ -55,6 +55,11 @@ fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
         return;
     }
     if attribute.attr.as_str() != "requires_grad" {
+        // A tensor that never had gradients: the line does nothing, and nothing is lost.
+        let is_off = assign.value.as_boolean_literal_expr().is_some_and(|b| !b.value);
+        if is_off && facts.grad(&attribute.value) == Grad::Free {
+            return;
+        }
         sink.report(
             target,
             format!(

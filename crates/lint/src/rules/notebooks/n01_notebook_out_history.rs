@@ -1,6 +1,6 @@
 //! ## What it finds
 //!
-//! A notebook cell whose last line is a model's output, in a notebook that uses the GPU.
+//! A notebook cell whose last line is a model's output with its graph, in a notebook that uses the GPU.
 //!
 //! ## Why
 //!
@@ -30,6 +30,7 @@
 use crate::facts::{Facts, Kind, Node};
 use crate::finding::Severity;
 use crate::fix::edit::Edit;
+use crate::parse::ast::ExprCall;
 use crate::parse::{Expr, Ranged, Stmt};
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
@@ -46,13 +47,15 @@ pub const RULE: Rule = Rule {
 
 fn check<'a>(facts: &Facts<'a>, node: Node<'a>, sink: &mut Sink<'_>) {
     let Some(stmt @ Stmt::Expr(shown)) = node.stmt() else { return };
-    if !facts.is_shown_by_notebook(stmt) || !uses_gpu(facts) || !is_output(facts, &shown.value) {
+    if !facts.is_shown_by_notebook(stmt) || !uses_gpu(facts) {
         return;
     }
-    let message = match facts.grad_disabled(stmt) {
-        true => "the notebook keeps this output in `Out` for ever",
-        false => "the notebook keeps this output in `Out` for ever, with its graph and activations",
-    };
+    let Some(run) = run_that_made(facts, &shown.value) else { return };
+    // Without a graph only the output itself is kept, and in host memory it is not the GPU's.
+    if facts.grad_disabled(run) || facts.is_on_host(&run.func) {
+        return;
+    }
+    let message = "the notebook keeps this output in `Out` for ever, with its graph and activations";
     sink.report(stmt, message).fix("Do not show it", [Edit::insert(stmt.end(), ";")]);
 }
 
@@ -60,16 +63,16 @@ fn uses_gpu(facts: &Facts<'_>) -> bool {
     facts.says(&["cuda", "device_map"]) || facts.calls_named(&["prepare"]).any(|call| facts.method(call).is_some())
 }
 
-/// `model(…)`, `model(…).logits`, or a name for one of them.
-fn is_output<'a>(facts: &Facts<'a>, shown: &'a Expr) -> bool {
+/// The run of a model behind `model(…)`, `model(…).logits`, or a name for one of them.
+fn run_that_made<'a>(facts: &Facts<'a>, shown: &'a Expr) -> Option<&'a ExprCall> {
     match facts.resolve(shown) {
         Expr::Call(call) => {
             let runs = facts.callee(call).is_none() && matches!(facts.kind(&call.func), Kind::Module | Kind::Engine);
-            runs && facts.method(call).is_none_or(|(owner, _)| !owner.is_call_expr())
+            (runs && facts.method(call).is_none_or(|(owner, _)| !owner.is_call_expr())).then_some(call)
         }
-        Expr::Attribute(attribute) => {
-            matches!(attribute.attr.as_str(), "logits" | "last_hidden_state") && is_output(facts, &attribute.value)
+        Expr::Attribute(attribute) if matches!(attribute.attr.as_str(), "logits" | "last_hidden_state") => {
+            run_that_made(facts, &attribute.value)
         }
-        _ => false,
+        _ => None,
     }
 }
