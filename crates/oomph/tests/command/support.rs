@@ -1,5 +1,6 @@
 //! A scratch folder to run the real command in, with the Python of the checkout.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -46,6 +47,14 @@ impl Scratch {
         command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command.env_remove("PYTHONPATH").env_remove("VIRTUAL_ENV").env("NO_COLOR", "1");
+        // A shell's background job, which these tests may run in, has it ignored, and its children inherit that.
+        // SAFETY: signal is safe between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            })
+        };
         command
     }
 

@@ -1,6 +1,7 @@
 //! `--watch` and Ctrl-C.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -121,6 +122,7 @@ fn ctrl_c_ends_a_plain_check() {
     // SAFETY: the child is ours and not yet waited for.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     let began = Instant::now();
-    child.wait().unwrap();
-    assert!(began.elapsed() < Duration::from_secs(2));
+    let status = child.wait().unwrap();
+    assert!(status.signal() == Some(libc::SIGINT) || status.code() == Some(130), "{status:?}");
+    assert!(began.elapsed() < Duration::from_secs(10));
 }
