@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -9,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
+# A shell's background job, which the tests may run in, has it ignored, and what the tests start inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Hugging Face reads it when it is first imported, whichever test that is in: none of them may reach the hub.
 os.environ["HF_HUB_OFFLINE"] = "1"
