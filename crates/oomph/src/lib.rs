@@ -10,6 +10,7 @@ mod commands;
 mod error;
 mod exit;
 mod job;
+mod last_words;
 mod mistakes;
 mod output;
 mod payload;

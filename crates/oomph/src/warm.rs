@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::error::Error;
+use crate::last_words::last_line;
 use crate::payload::Payload;
 use crate::session::{self, Event, Seen, Session, Tail, tree};
 
@@ -203,8 +204,7 @@ impl Warm {
         let _ = self.child.wait();
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&said);
-        let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-        Interrupted::Gone(last.trim().to_owned())
+        Interrupted::Gone(last_line(&text).unwrap_or("it said nothing").to_owned())
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::error::Error;
+use crate::last_words::last_line;
 
 const QUESTION: &str = include_str!("question.py");
 
@@ -96,8 +97,7 @@ pub fn ask(path: &Path, subject: Subject) -> Result<Python, Error> {
 
 fn last_words(output: &std::process::Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let last = stderr.lines().rfind(|line| !line.trim().is_empty());
-    last.map_or_else(|| format!("it ended with {}", output.status), str::to_owned)
+    last_line(&stderr).map_or_else(|| format!("it ended with {}", output.status), str::to_owned)
 }
 
 impl Python {

@@ -10,6 +10,7 @@ use units::{Bytes, Elapsed};
 
 use super::seen::{Process, Seen, Versions};
 use super::watch::Stop;
+use crate::last_words;
 use crate::mistakes;
 
 /// What is known without the script's help.
@@ -160,10 +161,7 @@ fn so_far(process: Option<&Process>) -> String {
 fn in_words(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("status {code}"),
-        (None, Some(signal)) => match signal_hook::low_level::signal_name(signal) {
-            Some(name) => format!("signal {name}"),
-            None => format!("signal {signal}"),
-        },
+        (None, Some(signal)) => last_words::signal(signal),
         (None, None) => "no status".into(),
     }
 }

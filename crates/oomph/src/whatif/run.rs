@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::requests::Request;
 use crate::error::Error;
+use crate::last_words::last_line;
 use crate::payload::Payload;
 use crate::session;
 
@@ -140,6 +141,5 @@ impl Row {
 
 fn last_words(stderr: &[u8], status: &str) -> String {
     let text = String::from_utf8_lossy(stderr);
-    let last = text.lines().rfind(|line| !line.trim().is_empty());
-    last.map_or_else(|| format!("it ended with {status}"), str::to_owned)
+    last_line(&text).map_or_else(|| format!("it ended with {status}"), str::to_owned)
 }

@@ -46,10 +46,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// The operator's name without its library.
+    pub(super) fn name(&self) -> &str {
+        self.op.rsplit('.').next().unwrap_or(&self.op)
+    }
+
     /// Whether it makes random numbers, which on the host come one after the other.
     pub(super) fn is_drawn(&self) -> bool {
-        let name = self.op.rsplit('.').next().unwrap_or(&self.op);
-        let name = name.trim_end_matches("_like").trim_end_matches('_');
+        let name = self.name().trim_end_matches("_like").trim_end_matches('_');
         matches!(name, "randn" | "rand" | "randint" | "normal" | "uniform" | "random" | "bernoulli" | "exponential")
     }
 

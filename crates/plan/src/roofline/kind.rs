@@ -47,7 +47,7 @@ pub(super) enum Kind {
 
 impl Kind {
     pub fn of(row: &Row) -> Kind {
-        let name = row.op.rsplit('.').next().unwrap_or(&row.op);
+        let name = row.name();
         let backward = name.ends_with("_backward");
         let last = row.layout.is_some();
         match name {

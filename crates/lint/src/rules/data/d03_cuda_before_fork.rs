@@ -35,9 +35,8 @@
 use crate::facts::{Facts, Kind, Node};
 use crate::finding::Severity;
 use crate::fix::edit::Edit;
-use crate::parse::Ranged;
 use crate::parse::ast::ExprCall;
-use crate::parse::Expr;
+use crate::parse::{Expr, Ranged};
 use crate::rule::{Rule, Safety, Want};
 use crate::sink::Sink;
 

@@ -15,6 +15,7 @@ use units::Bytes;
 use super::command::Command;
 use super::progress::Progress;
 use crate::error::Error;
+use crate::last_words;
 use crate::session::{Experiment, Process, Session, Wish};
 use crate::warm::{End, Interrupted, Run, Warm};
 
@@ -277,19 +278,15 @@ fn why_it_ended(run: &Run) -> String {
     match run.end {
         End::Overdue => "it did not end within its time limit".into(),
         End::Signal(libc::SIGKILL) => "it was killed: this machine may be out of host memory".into(),
-        End::Signal(signal) => match signal_hook::low_level::signal_name(signal) {
-            Some(name) => format!("it ended with signal {name}"),
-            None => format!("it ended with signal {signal}"),
-        },
-        End::Exited => last_words(run.session.folder()),
+        End::Signal(signal) => format!("it ended with {}", last_words::signal(signal)),
+        End::Exited => said_last(run.session.folder()),
     }
 }
 
-fn last_words(folder: &Path) -> String {
+fn said_last(folder: &Path) -> String {
     let text = fs::read_to_string(folder.join("output.txt")).unwrap_or_default();
-    // A progress bar is one line with many beginnings.
-    let last = text.split(['\n', '\r']).rfind(|line| !line.trim().is_empty());
-    last.map_or_else(|| "the script ended before its first step".into(), |line| line.trim().chars().take(200).collect())
+    let last = last_words::last_line(&text);
+    last.map_or_else(|| "the script ended before its first step".into(), |line| line.chars().take(200).collect())
 }
 
 impl Files for Command {
